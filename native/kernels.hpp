@@ -1,0 +1,62 @@
+// The inner loops, as one table of functions per instruction set.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace kinhash {
+
+// Weights are stored in panels of 16 outputs: panel p holds, for each input k, the 16 weights of
+// outputs 16p .. 16p+15, so that the inner loop reads them in order.
+inline constexpr size_t PANEL = 16;
+inline size_t round_up(size_t n, size_t unit) { return (n + unit - 1) / unit * unit; }
+
+enum class Pursuit : int { ista = 0, coordinate_descent = 1 };
+
+// A network as plain arrays. All pointers outlive the call. Vectors over outputs have n_out =
+// round_up(n_bits, PANEL) entries; the padding has weight 0 and a threshold no value exceeds.
+struct Network {
+    size_t n_in, n_bits, n_out;
+    const float* mean;       // (n_in) subtracted from the input ...
+    const float* scale;      // (n_in) ... and multiplied after
+    bool unit_length;        // then the vector is brought to length 1
+    const float* W;          // panels, n_in inputs
+    const float* bias;       // (n_out)
+    const float* S;          // panels, n_out inputs; ista: h = shrink(v + S h)
+    const float* S_columns;  // (n_out, n_out) row k is column k of S; coordinate descent only
+    const float* tau;        // (n_out) thresholds of the shrinkage
+    float cut;               // a bit is active where the output exceeds this
+    size_t n_steps;          // uses of S (ista), or coordinates updated (coordinate descent)
+    bool two_sided;          // codes -1, 0, 1 in two planes instead of 0, 1 in one
+    Pursuit pursuit;
+};
+
+// Per pair: s d + lambda/2 (1 - s) max(0, margin - d)^2 + alpha (|a| + |b|), all norms l1; the
+// average gives `similar_share` of its weight to the similar pairs together.
+struct PairLoss {
+    double similar_share, margin, lambda, alpha;
+};
+struct PairTerms {
+    double pull, push, sparsity;
+    double similar_distance, dissimilar_distance;  // means, for the log
+};
+
+struct Kernels {
+    const char* name;
+    // Rows [begin, end) of X (n_in floats each) to words; `words_per_row` covers all planes. Returns
+    // the first row with a NaN, an infinity or a length that overflows, or `end`: that check is free
+    // here, and a pass of its own would cost as much as a third of the work.
+    size_t (*encode)(const Network&, const float* X, size_t begin, size_t end, uint64_t* words,
+                     size_t words_per_row);
+    // The paper's loss over all known pairs of rows of A (n x m) and B (k x m), and its gradient
+    // (added to gA and gB). With `symmetric`, B is A, the relations are symmetric, gB is unused.
+    PairTerms (*pair_loss)(const PairLoss&, const float* A, size_t n, const float* B, size_t k,
+                           size_t m, bool symmetric, const bool* similar, const bool* known,
+                           float* gA, float* gB);
+};
+
+const Kernels& kernels_portable();
+const Kernels& kernels_avx2();
+const Kernels& kernels_avx512();
+
+}  // namespace kinhash

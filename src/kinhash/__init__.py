@@ -1,0 +1,35 @@
+"""Sparse similarity-preserving hashing: learn codes under which kin collide, and find them."""
+
+import importlib
+import importlib.metadata
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from kinhash.codes import Codes
+    from kinhash.matches import Matches
+    from kinhash.methods import load
+    from kinhash.methods.sparsehash import SparseHash
+    from kinhash.pairs import Pairs
+
+__all__ = ["Codes", "Matches", "Pairs", "SparseHash", "__version__", "load"]
+
+__version__ = importlib.metadata.version("kinhash")
+
+# Imported on first use: `kinhash --help` should not wait for scikit-learn.
+_HOMES = {
+    "Codes": "kinhash.codes",
+    "Matches": "kinhash.matches",
+    "Pairs": "kinhash.pairs",
+    "SparseHash": "kinhash.methods.sparsehash",
+    "load": "kinhash.methods",
+}
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401 - whatever that name is
+    if name not in _HOMES:
+        raise AttributeError(f"module 'kinhash' has no attribute {name!r}")
+    return getattr(importlib.import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,42 @@
+"""The exceptions and warnings that kinhash raises, and how their messages suggest a name."""
+
+import difflib
+from collections.abc import Iterable
+
+import sklearn.exceptions
+
+
+class KinhashError(Exception):
+    """Base of every error that kinhash raises on purpose."""
+
+
+class InvalidInputError(KinhashError, ValueError):
+    """An argument, a file's content or a shape that cannot be used as given."""
+
+
+class NotFittedError(KinhashError, sklearn.exceptions.NotFittedError):
+    """A method was asked for codes before `fit`."""
+
+
+class FormatError(KinhashError):
+    """A file that is truncated, damaged, foreign, or newer than this release."""
+
+
+class MissingExtraError(KinhashError, ImportError):
+    """An optional dependency is not installed; the message has the pip line."""
+
+    def __init__(self, need: str, extra: str) -> None:
+        """Say that `need` (a capability and a package) comes with the extra `extra`."""
+        super().__init__(f"{need}. Install it with: pip install 'kinhash[{extra}]'")
+
+
+class CollapseWarning(UserWarning):
+    """Training gives, or is about to give, the same or the empty code to nearly every item."""
+
+
+def unknown_name(kind: str, name: str, known: Iterable[str]) -> InvalidInputError:
+    """Return the error for a name that is not in `known`, with the nearest known one."""
+    names = sorted(known)
+    near = difflib.get_close_matches(name, names, n=1)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    return InvalidInputError(f"Unknown {kind} {name!r}.{hint} Known: {', '.join(names)}.")

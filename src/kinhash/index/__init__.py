@@ -1,0 +1,1 @@
+"""Exact search over packed codes, within a radius or for the k nearest."""

@@ -1,0 +1,82 @@
+"""`Matches`: the ragged answer to a batch of queries."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from kinhash.errors import InvalidInputError
+
+Array = npt.NDArray[Any]
+
+
+class Matches:
+    """What each query found: row i is `ids[offsets[i]:offsets[i + 1]]` with its distances.
+
+    Args:
+        offsets: int64, `(n_queries + 1,)`, starting at 0 and never decreasing.
+        ids: int64, `(n_matches,)`.
+        distances: int32, `(n_matches,)`.
+
+    Example:
+        >>> m = Matches(np.array([0, 2, 2]), np.array([7, 3]), np.array([0, 1], np.int32))
+        >>> len(m), m.counts.tolist()
+        (2, [2, 0])
+        >>> ids, distances = m[0]
+        >>> ids.tolist(), distances.tolist()
+        ([7, 3], [0, 1])
+    """
+
+    __slots__ = ("_distances", "_ids", "_offsets")
+
+    def __init__(self, offsets: Array, ids: Array, distances: Array) -> None:
+        offsets = np.asarray(offsets, np.int64)
+        ids, distances = np.asarray(ids, np.int64), np.asarray(distances, np.int32)
+        if offsets.ndim != 1 or len(offsets) < 1 or offsets[0] != 0 or np.any(np.diff(offsets) < 0):
+            raise InvalidInputError("`offsets` must start at 0 and never decrease.")
+        if ids.shape != (offsets[-1],) or distances.shape != (offsets[-1],):
+            raise InvalidInputError(
+                f"`offsets` end at {offsets[-1]} but `ids` have shape {ids.shape} "
+                f"and `distances` {distances.shape}."
+            )
+        # Views: the caller's own arrays stay writeable, as buffers that are used again must.
+        self._offsets, self._ids, self._distances = offsets.view(), ids.view(), distances.view()
+        for array in (self._offsets, self._ids, self._distances):
+            array.flags.writeable = False
+
+    @property
+    def offsets(self) -> Array:
+        """Where each row starts: int64, `(n_queries + 1,)`."""
+        return self._offsets
+
+    @property
+    def ids(self) -> Array:
+        """The ids of all rows, one after the other: int64."""
+        return self._ids
+
+    @property
+    def distances(self) -> Array:
+        """The distances that go with `ids`: int32."""
+        return self._distances
+
+    @property
+    def counts(self) -> Array:
+        """How many matches each query has: int64, `(n_queries,)`."""
+        return np.diff(self._offsets)
+
+    def __len__(self) -> int:
+        return len(self._offsets) - 1
+
+    def __getitem__(self, query: int) -> tuple[Array, Array]:
+        """Return `(ids, distances)` of one query."""
+        if not -len(self) <= query < len(self):
+            raise IndexError(f"query {query} of {len(self)}")
+        row = slice(*self._offsets[query % len(self) :][:2])
+        return self._ids[row], self._distances[row]
+
+    def __iter__(self) -> Iterator[tuple[Array, Array]]:
+        return (self[i] for i in range(len(self)))
+
+    def __repr__(self) -> str:
+        return f"Matches(n_queries={len(self)}, n_matches={len(self._ids)})"

@@ -1,0 +1,146 @@
+"""What every hashing method shares: checked input, codes, scikit-learn's face, files."""
+
+import os
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import validate_data
+
+from kinhash import storage
+from kinhash.codes import Codes
+from kinhash.encoders import CHUNK_ROWS, ENCODERS, Encoder, check_finite
+from kinhash.errors import FormatError, InvalidInputError, NotFittedError
+
+Array = npt.NDArray[Any]
+
+
+class HashMethod(TransformerMixin, BaseEstimator):  # type: ignore[misc] - scikit-learn is untyped
+    """A method that learns codes: `fit` leaves an encoder, and everything else uses that.
+
+    Attributes:
+        encoder_: The fitted `Encoder`.
+        history_: What was measured during training, one dict per look; empty if not iterative.
+        n_features_in_: Width of the training vectors.
+    """
+
+    name: ClassVar[str]  # in METHODS, files and the command line
+
+    encoder_: Encoder
+    history_: list[dict[str, float]]
+    n_features_in_: int
+
+    def encode(self, X: npt.ArrayLike, *, n_threads: int | None = None) -> Codes:
+        """Return the codes of the rows of `X`.
+
+        Args:
+            X: `(n, n_features)` numbers; memory-mapped arrays are read a chunk at a time.
+            n_threads: Threads to use; all cores by default.
+
+        Raises:
+            NotFittedError: `fit` has not been called.
+            InvalidInputError: Another width, or a row with NaN or infinity.
+        """
+        self._check_fitted()
+        return self.encoder_.encode(self._checked(X, reset=False), n_threads=n_threads)
+
+    def transform(self, X: npt.ArrayLike) -> scipy.sparse.csr_matrix:
+        """Return the codes as a sparse int8 matrix, `(n, n_bits)`, of 0/1 or -1/0/1."""
+        return scipy.sparse.csr_matrix(self.encode(X).to_dense())
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model to one file; an interrupted save leaves the old file."""
+        self._check_fitted()
+        names = getattr(self, "feature_names_in_", None)
+        header = {
+            "kind": "model",
+            "method": self.name,
+            "parameters": self.get_params(),
+            "encoder": self.encoder_.kind,
+            "settings": self.encoder_.settings(),
+            "feature_names": None if names is None else [str(name) for name in names],
+            "history": self.history_,
+        }
+        storage.write(path, header, self.encoder_.arrays())
+
+    @classmethod
+    def _restore(cls, header: dict[str, Any], arrays: dict[str, Array]) -> Self:
+        """Return the model that `save` wrote; see `kinhash.load`."""
+        known = cls._get_param_names()
+        unknown = sorted(set(header["parameters"]) - set(known))
+        if unknown:
+            raise FormatError(
+                f"{cls.__name__} has no parameter {unknown[0]!r}; this release knows "
+                f"{', '.join(known)}. Upgrade kinhash."
+            )
+        if header["encoder"] not in ENCODERS:
+            raise FormatError(
+                f"Unknown encoder {header['encoder']!r}; this release reads "
+                f"{', '.join(sorted(ENCODERS))}. Upgrade kinhash."
+            )
+        model = cls(**header["parameters"])
+        model.encoder_ = ENCODERS[header["encoder"]].restore(arrays, header["settings"])
+        model.history_ = header["history"]
+        model.n_features_in_ = model.encoder_.n_features
+        if header["feature_names"] is not None:
+            model.feature_names_in_ = np.asarray(header["feature_names"], dtype=object)
+        return model
+
+    def _check_fitted(self) -> None:
+        if not self.__sklearn_is_fitted__():
+            raise NotFittedError(
+                f"This {type(self).__name__} is not fitted yet. Call fit, or load a model."
+            )
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "encoder_")
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = []  # codes are int8, whatever comes in
+        return tags
+
+    def _checked(self, X: npt.ArrayLike, *, reset: bool) -> Array:
+        """Return `X` as a 2-D array of numbers, not copied if it can be helped.
+
+        Whether it is finite is left to whoever reads it next, chunk by chunk.
+        """
+        try:
+            checked = validate_data(
+                self,
+                X,
+                reset=reset,
+                dtype="numeric",
+                ensure_all_finite=False,
+                ensure_min_samples=2 if reset else 0,
+            )
+        except ValueError as error:
+            if "could not convert" in str(error):
+                raise InvalidInputError(f"`X` must hold numbers: {error}.") from error
+            raise InvalidInputError(str(error)) from error
+        return np.asarray(checked)
+
+
+def standardisation(X: Array) -> tuple[Array, Array, Array]:
+    """Return float32 mean, 1 / spread (0 if constant), and a mask of the constant columns.
+
+    Raises:
+        InvalidInputError: A row has a NaN or an infinity.
+    """
+    total = np.zeros(X.shape[1])
+    for start in range(0, len(X), CHUNK_ROWS):
+        chunk = X[start : start + CHUNK_ROWS]
+        check_finite(chunk, first_row=start)
+        total += chunk.sum(axis=0, dtype=np.float64)
+    mean = total / len(X)
+    squares = np.zeros(X.shape[1])
+    for start in range(0, len(X), CHUNK_ROWS):
+        squares += np.square(X[start : start + CHUNK_ROWS] - mean).sum(axis=0)
+    spread = np.sqrt(squares / len(X))
+    # A column that only differs by rounding is constant: dividing by noise would blow it up.
+    constant = spread <= 1e-6 * np.abs(mean) + np.finfo(np.float32).tiny
+    scale = np.where(constant, 0.0, 1.0 / np.where(constant, 1.0, spread))
+    return mean.astype(np.float32), scale.astype(np.float32), constant

@@ -1,0 +1,33 @@
+"""Checks of a method's parameters, with one sentence shape for all of them."""
+
+import math
+import numbers
+
+from kinhash.errors import InvalidInputError, unknown_name
+
+
+def check_integer(name: str, value: object, low: int, high: int | None = None) -> None:
+    """Raise InvalidInputError unless `value` is an integer in [low, high]."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
+        raise InvalidInputError(f"`{name}` must be an integer, got {value!r}.")
+    if value < low or (high is not None and value > high):
+        expected = f"of at least {low}" if high is None else f"in [{low}, {high}]"
+        raise InvalidInputError(f"`{name}` must be an integer {expected}, got {value}.")
+
+
+def check_number(
+    name: str, value: object, low: float, high: float = math.inf, *, open_low: bool = False
+) -> None:
+    """Raise InvalidInputError unless `value` is a finite number in [low, high], or (low, high]."""
+    number = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    if number and math.isfinite(value) and low <= value <= high and not (open_low and value == low):  # type: ignore[arg-type, operator]
+        return
+    least = f"greater than {low:g}" if open_low else f"of at least {low:g}"
+    most = "" if high == math.inf else f" and at most {high:g}"
+    raise InvalidInputError(f"`{name}` must be a number {least}{most}, got {value!r}.")
+
+
+def check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
+    """Raise InvalidInputError unless `value` is one of `choices`."""
+    if value not in choices:
+        raise unknown_name(name, str(value), choices)

@@ -1,0 +1,125 @@
+"""From what the user has (labels, tags, pairs, or vectors alone) to a source of training pairs."""
+
+import logging
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse
+from sklearn.neighbors import NearestNeighbors
+
+from kinhash.errors import InvalidInputError
+from kinhash.pairs import LabelSource, MetricSource, Pairs, PairSource, Source, TagSource
+
+Array = npt.NDArray[Any]
+
+logger = logging.getLogger(__name__)
+
+# Nearest neighbours are found among this many random rows at most: it takes their number squared.
+MAX_NEIGHBOUR_ROWS = 20_000
+
+
+def pair_source(
+    X: Array,
+    y: Any,  # noqa: ANN401 - any array-like or sparse matrix
+    pairs: Pairs | None,
+    *,
+    n_neighbors: int,
+    threshold: float | None,
+    seed: int,
+) -> Source:
+    """Return the source of training pairs.
+
+    Args:
+        X: The training vectors.
+        y: Class labels `(n,)`, or a 0/1 matrix `(n, n_tags)`, or None.
+        pairs: Explicit pairs of rows, or None.
+        n_neighbors: With neither: each row is similar to this many nearest rows ...
+        threshold: ... or, if given, to all rows within this Euclidean distance.
+        seed: Chooses the rows among which neighbours are sought, when there are too many.
+
+    Raises:
+        InvalidInputError: Both or unusable kinds of supervision.
+    """
+    if y is not None and pairs is not None:
+        raise InvalidInputError("Give either `y` or `pairs`, got both.")
+    if pairs is not None:
+        if not isinstance(pairs, Pairs):
+            raise InvalidInputError(f"`pairs` must be kinhash.Pairs, got {type(pairs).__name__}.")
+        pairs.check_rows(len(X))
+        if not pairs.similar.any():
+            raise InvalidInputError("`pairs` list no similar pair. Add some.")
+        return PairSource.from_pairs(pairs, len(X))
+    if y is not None:
+        return _from_labels(y, len(X))
+    return _from_vectors(X, n_neighbors, threshold, seed)
+
+
+def _from_labels(y: Any, n_rows: int) -> Source:  # noqa: ANN401 - any array-like or sparse
+    labels = y if scipy.sparse.issparse(y) else np.asarray(y)
+    n_labels = labels.shape[0] if labels.ndim else 0
+    if n_labels != n_rows:
+        raise InvalidInputError(f"`y` has {n_labels} labels but `X` has {n_rows} rows.")
+    if labels.ndim == 2 and labels.shape[1] == 1:
+        labels = labels.toarray()[:, 0] if scipy.sparse.issparse(labels) else labels[:, 0]
+    if labels.ndim == 2:
+        return _from_tags(labels)
+    if labels.ndim != 1:
+        raise InvalidInputError(
+            f"`y` must be (n,) labels or an (n, n_tags) 0/1 matrix, got shape {labels.shape}."
+        )
+    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+        row = int(np.argmax(~np.isfinite(labels)))
+        raise InvalidInputError(f"`y` contains NaN or infinity in row {row}. Drop unlabelled rows.")
+    if labels.dtype.kind == "O":
+        labels = labels.astype(str)
+    source = LabelSource.from_labels(labels)
+    sizes = np.bincount(source.labels)
+    if len(sizes) == 1:
+        raise InvalidInputError(
+            f"`y` has a single class, {labels[0].item()!r}; learning codes needs at least two. "
+            "Add rows of other classes, or leave `y` out to learn from the vectors alone."
+        )
+    if sizes.max() == 1:
+        raise InvalidInputError(
+            f"`y` has {len(sizes)} classes of one row each, so no two rows are similar. "
+            "Add rows per class, or leave `y` out to learn from the vectors alone."
+        )
+    return source
+
+
+def _from_tags(tags: Any) -> Source:  # noqa: ANN401 - dense or sparse
+    values = tags.data if scipy.sparse.issparse(tags) else tags
+    if values.dtype.kind not in "biuf" or not np.isin(values, (0, 1)).all():
+        raise InvalidInputError("`y` with several columns must hold only 0 and 1, one per tag.")
+    source = TagSource.from_tags(tags)
+    if np.diff(source.by_tag.indptr).max(initial=0) < 2:
+        raise InvalidInputError("`y` gives no two rows a tag in common, so none are similar.")
+    return source
+
+
+def _from_vectors(X: Array, n_neighbors: int, threshold: float | None, seed: int) -> Source:
+    rows = np.arange(len(X))
+    if len(X) > MAX_NEIGHBOUR_ROWS:
+        rng = np.random.default_rng(seed)
+        rows = np.sort(rng.choice(len(X), MAX_NEIGHBOUR_ROWS, replace=False))
+        logger.info("Neighbours are sought among %d of %d rows.", len(rows), len(X))
+    k = min(n_neighbors, len(rows) - 1)
+    near = NearestNeighbors(n_neighbors=k).fit(np.asarray(X[rows], np.float32))
+    distances, neighbours = near.kneighbors()  # a row is not its own neighbour
+    left, right = np.repeat(rows, k), rows[neighbours.ravel()]
+    if threshold is None:
+        return PairSource.from_pairs(Pairs(left, right), len(X))
+    close = distances.ravel() <= threshold
+    if not close.any():
+        raise InvalidInputError(
+            f"No two rows lie within `threshold` {threshold:g}; the nearest two are "
+            f"{distances.min():.3g} apart. Raise it."
+        )
+    if close.all() and k == len(rows) - 1:
+        raise InvalidInputError(
+            f"All rows lie within `threshold` {threshold:g} of one another; the farthest two are "
+            f"{distances.max():.3g} apart. Lower it."
+        )
+    listed = PairSource.from_pairs(Pairs(left[close], right[close]), len(X))
+    return MetricSource(X, threshold, listed)

@@ -1,0 +1,330 @@
+"""`Pairs` of similar and dissimilar items, and the batches that training draws them in.
+
+A source never holds an n x n matrix. It deals the rows of a batch, and says for that batch alone
+which pairs are similar and which are known at all.
+"""
+
+import dataclasses
+from collections.abc import Iterator
+from typing import Any, NamedTuple, Protocol, Self
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse
+
+from kinhash.errors import InvalidInputError
+
+Array = npt.NDArray[Any]
+
+# Below this many similar rows for each row of a random batch, every row brings a partner along.
+FEW_SIMILAR = 3.0
+
+
+class Pairs:
+    """Explicit pairs of row numbers, each similar or not.
+
+    Args:
+        i: Row numbers, `(n,)`.
+        j: Row numbers, `(n,)`; `i[k] != j[k]`.
+        similar: `(n,)` booleans, or one for all. Without any dissimilar pair, every pair that is
+            not listed counts as dissimilar, as with clicks.
+
+    Example:
+        >>> pairs = Pairs([0, 0], [1, 2], [True, False])
+        >>> len(pairs), pairs.similar.tolist()
+        (2, [True, False])
+    """
+
+    __slots__ = ("i", "j", "similar")
+
+    i: Array
+    j: Array
+    similar: Array
+
+    def __init__(
+        self, i: npt.ArrayLike, j: npt.ArrayLike, similar: npt.ArrayLike | bool = True
+    ) -> None:
+        left, right = _row_numbers("i", i), _row_numbers("j", j)
+        flags = np.asarray(similar)
+        if flags.ndim == 0:
+            flags = np.full(len(left), bool(flags))
+        if not len(left) == len(right) == len(flags) or flags.ndim != 1:
+            raise InvalidInputError(
+                f"`i`, `j` and `similar` must be as long as one another, got {len(left)}, "
+                f"{len(right)} and {len(flags)}."
+            )
+        if not len(left):
+            raise InvalidInputError("`i` and `j` must hold at least one pair, got none.")
+        if not np.isin(flags, (0, 1)).all():
+            raise InvalidInputError("`similar` must hold only True and False (or 1 and 0).")
+        if np.any(left == right):
+            at = int(np.argmax(left == right))
+            raise InvalidInputError(f"Pair {at} joins row {left[at]} with itself. Drop it.")
+        object.__setattr__(self, "i", left)
+        object.__setattr__(self, "j", right)
+        object.__setattr__(self, "similar", flags.astype(bool))
+        for array in (self.i, self.j, self.similar):
+            array.flags.writeable = False
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"Pairs are immutable; make new ones instead of setting {name!r}.")
+
+    def __len__(self) -> int:
+        return len(self.i)
+
+    def __repr__(self) -> str:
+        return f"Pairs(n={len(self)}, n_similar={int(self.similar.sum())})"
+
+    def check_rows(self, n_rows: int) -> None:
+        """Raise InvalidInputError if a pair names a row that is not in [0, n_rows)."""
+        largest = int(max(self.i.max(), self.j.max()))
+        if largest >= n_rows:
+            raise InvalidInputError(f"`pairs` name row {largest}, but `X` has {n_rows} rows.")
+
+
+def _row_numbers(name: str, values: npt.ArrayLike) -> Array:
+    rows = np.array(values)
+    if rows.ndim != 1 or (rows.size and rows.dtype.kind not in "iu"):
+        raise InvalidInputError(
+            f"`{name}` must be a list of row numbers, got {rows.dtype} of shape {rows.shape}."
+        )
+    if rows.size and rows.min() < 0:
+        raise InvalidInputError(f"`{name}` must hold row numbers from 0, got {rows.min()}.")
+    return rows.astype(np.int64)
+
+
+class Relation(NamedTuple):
+    """Which pairs of a batch are similar, and which of them count."""
+
+    similar: Array  # (b, b) bool
+    known: Array  # (b, b) bool, False on the diagonal
+
+
+class Source(Protocol):
+    """Where training pairs come from."""
+
+    @property
+    def n_units(self) -> int:
+        """How many units (rows or listed pairs) one epoch deals out."""
+        ...
+
+    def split(self, rng: np.random.Generator, share: float) -> tuple[Self, Self]:
+        """Return the source of a random 1 - `share` of the units, and that of the rest."""
+        ...
+
+    def batches(self, rng: np.random.Generator, batch_size: int) -> Iterator[Array]:
+        """Deal every unit once, as arrays of at most `batch_size` different row numbers."""
+        ...
+
+    def relate(self, rows: Array) -> Relation:
+        """Return the relation among the given rows."""
+        ...
+
+
+def _split_units(units: Array, rng: np.random.Generator, share: float) -> tuple[Array, Array]:
+    shuffled = rng.permutation(units)
+    held = round(len(units) * share)
+    return np.sort(shuffled[held:]), np.sort(shuffled[:held])
+
+
+def _all_but_diagonal(n: int) -> Array:
+    return ~np.eye(n, dtype=bool)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class LabelSource:
+    """Rows are similar when their class is the same. Rows in `units` are dealt."""
+
+    labels: Array  # (n,) class numbers from 0
+    units: Array
+
+    @classmethod
+    def from_labels(cls, labels: Array) -> Self:
+        """Return the source for class labels of any type."""
+        return cls(np.unique(labels, return_inverse=True)[1], np.arange(len(labels)))
+
+    @property
+    def n_units(self) -> int:
+        """How many rows one epoch deals out."""
+        return len(self.units)
+
+    def split(self, rng: np.random.Generator, share: float) -> tuple[Self, Self]:
+        """Return the source of a random 1 - `share` of the rows, and that of the rest."""
+        kept, held = _split_units(self.units, rng, share)
+        return dataclasses.replace(self, units=kept), dataclasses.replace(self, units=held)
+
+    def batches(self, rng: np.random.Generator, batch_size: int) -> Iterator[Array]:
+        """Deal every row once; with many classes, beside a partner of its class."""
+        shares = np.bincount(self.labels[self.units]) / len(self.units)
+        similar_per_row = batch_size * float(np.sum(shares**2))
+        order = np.argsort(self.labels[self.units], kind="stable")
+        members, classes = self.units[order], self.labels[self.units][order]
+        starts, ends = np.searchsorted(classes, self.labels), np.searchsorted(
+            classes, self.labels, side="right"
+        )
+
+        def partners(rows: Array) -> Array:
+            return members[rng.integers(starts[rows], ends[rows])]
+
+        yield from _deal(
+            rng.permutation(self.units),
+            batch_size,
+            partners if similar_per_row < FEW_SIMILAR else None,
+        )
+
+    def relate(self, rows: Array) -> Relation:
+        """Return the relation among the given rows."""
+        labels = self.labels[rows]
+        return Relation(labels[:, None] == labels, _all_but_diagonal(len(rows)))
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class TagSource:
+    """Rows are similar when they share a tag. Rows in `units` are dealt."""
+
+    tags: scipy.sparse.csr_array  # (n, n_tags) of 0 and 1
+    by_tag: scipy.sparse.csc_array  # the same, by column
+    units: Array
+
+    @classmethod
+    def from_tags(cls, tags: Any) -> Self:  # noqa: ANN401 - dense or any sparse matrix
+        """Return the source for a 0/1 matrix of rows by tags."""
+        rows = scipy.sparse.csr_array(tags, dtype=np.float32)
+        rows.eliminate_zeros()
+        return cls(rows, rows.tocsc(), np.arange(rows.shape[0]))
+
+    @property
+    def n_units(self) -> int:
+        """How many rows one epoch deals out."""
+        return len(self.units)
+
+    def split(self, rng: np.random.Generator, share: float) -> tuple[Self, Self]:
+        """Return the source of a random 1 - `share` of the rows, and that of the rest."""
+        kept, held = _split_units(self.units, rng, share)
+        return dataclasses.replace(self, units=kept), dataclasses.replace(self, units=held)
+
+    def batches(self, rng: np.random.Generator, batch_size: int) -> Iterator[Array]:
+        """Deal every row once; where few share tags, beside a partner of one of its tags."""
+        shares = np.diff(self.by_tag.indptr) / max(1, self.tags.shape[0])
+        few = batch_size * float(np.sum(shares**2)) < FEW_SIMILAR
+        in_units = np.zeros(self.tags.shape[0], bool)
+        in_units[self.units] = True
+
+        def partners(rows: Array) -> Array:
+            found = rows.copy()
+            tag = _random_member(rng, self.tags.indptr, self.tags.indices, rows)
+            tagged = tag >= 0
+            found[tagged] = _random_member(
+                rng, self.by_tag.indptr, self.by_tag.indices, tag[tagged]
+            )
+            # A partner must be one of this source's rows: training never sees the held-out part.
+            return np.where(in_units[found], found, rows)
+
+        yield from _deal(rng.permutation(self.units), batch_size, partners if few else None)
+
+    def relate(self, rows: Array) -> Relation:
+        """Return the relation among the given rows."""
+        tags = self.tags[rows]
+        return Relation((tags @ tags.T).toarray() > 0, _all_but_diagonal(len(rows)))
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class PairSource:
+    """Rows are similar or not as `pairs` list them. Pairs in `units` are dealt.
+
+    With no dissimilar pair listed, every unlisted pair counts as dissimilar.
+    """
+
+    pairs: Pairs
+    listed: scipy.sparse.csr_array  # (n, n): +1 similar, -1 dissimilar, symmetric
+    closed: bool  # whether unlisted pairs count, as dissimilar
+    units: Array
+
+    @classmethod
+    def from_pairs(cls, pairs: Pairs, n_rows: int) -> Self:
+        """Return the source for explicit pairs of rows of `X`."""
+        sign = np.where(pairs.similar, 1, -1).astype(np.int8)
+        ends = np.concatenate([pairs.i, pairs.j]), np.concatenate([pairs.j, pairs.i])
+        listed = scipy.sparse.coo_array((np.tile(sign, 2), ends), shape=(n_rows, n_rows)).tocsr()
+        listed.data = np.sign(listed.data)
+        return cls(pairs, listed, bool(pairs.similar.all()), np.arange(len(pairs)))
+
+    @property
+    def n_units(self) -> int:
+        """How many listed pairs one epoch deals out."""
+        return len(self.units)
+
+    def split(self, rng: np.random.Generator, share: float) -> tuple[Self, Self]:
+        """Return the source of a random 1 - `share` of the pairs, and that of the rest."""
+        kept, held = _split_units(self.units, rng, share)
+        return dataclasses.replace(self, units=kept), dataclasses.replace(self, units=held)
+
+    def batches(self, rng: np.random.Generator, batch_size: int) -> Iterator[Array]:
+        """Deal every listed pair once."""
+        order = rng.permutation(self.units)
+        for start in range(0, len(order), max(1, batch_size // 2)):
+            chosen = order[start : start + max(1, batch_size // 2)]
+            yield np.unique(np.concatenate([self.pairs.i[chosen], self.pairs.j[chosen]]))
+
+    def relate(self, rows: Array) -> Relation:
+        """Return the relation among the given rows (in ascending order)."""
+        listed = self.listed[rows]
+        at = np.searchsorted(rows, listed.indices)
+        at[at == len(rows)] = 0
+        inside = rows[at] == listed.indices
+        row_of = np.repeat(np.arange(len(rows)), np.diff(listed.indptr))
+        sign = np.zeros((len(rows), len(rows)), np.int8)
+        sign[row_of[inside], at[inside]] = listed.data[inside]
+        known = _all_but_diagonal(len(rows)) if self.closed else sign != 0
+        return Relation(sign > 0, known)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class MetricSource:
+    """Rows are similar when their Euclidean distance is at most `threshold`."""
+
+    vectors: Array
+    threshold: float
+    neighbours: PairSource  # near rows, so that batches hold similar pairs at all
+
+    @property
+    def n_units(self) -> int:
+        """How many near pairs one epoch deals out."""
+        return self.neighbours.n_units
+
+    def split(self, rng: np.random.Generator, share: float) -> tuple[Self, Self]:
+        """Return the source of a random 1 - `share` of the pairs, and that of the rest."""
+        kept, held = self.neighbours.split(rng, share)
+        return (
+            dataclasses.replace(self, neighbours=kept),
+            dataclasses.replace(self, neighbours=held),
+        )
+
+    def batches(self, rng: np.random.Generator, batch_size: int) -> Iterator[Array]:
+        """Deal every near pair once."""
+        return self.neighbours.batches(rng, batch_size)
+
+    def relate(self, rows: Array) -> Relation:
+        """Return the relation among the given rows."""
+        X = np.asarray(self.vectors[rows], np.float64)
+        squares = np.einsum("ij,ij->i", X, X)
+        squared = squares[:, None] + squares - 2 * (X @ X.T)
+        return Relation(squared <= self.threshold**2, _all_but_diagonal(len(rows)))
+
+
+def _deal(order: Array, batch_size: int, partners: Any) -> Iterator[Array]:  # noqa: ANN401 - a function or None
+    """Cut `order` into batches; with `partners`, half of each batch is partners of the other."""
+    step = batch_size if partners is None else max(1, batch_size // 2)
+    # The last batch may be short: two rows are the least that make a pair.
+    for start in range(0, max(1, len(order) - 1), step):
+        rows = order[start : start + step]
+        yield rows if partners is None else np.unique(np.concatenate([rows, partners(rows)]))
+
+
+def _random_member(rng: np.random.Generator, starts: Array, members: Array, rows: Array) -> Array:
+    """Return one random entry of `members[starts[r]:starts[r + 1]]` for each row, -1 if none."""
+    low, high = starts[rows], starts[rows + 1]
+    some = high > low
+    found = np.full(len(rows), -1, np.int64)
+    found[some] = members[rng.integers(low[some], high[some])]
+    return found

@@ -1,0 +1,134 @@
+"""The on-disk format: safetensors with one JSON header entry, versioned and checksummed.
+
+`docs/formats.md` specifies it. Nothing in a file is ever executed.
+"""
+
+import contextlib
+import hashlib
+import importlib.metadata
+import json
+import os
+import struct
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import safetensors
+import safetensors.numpy
+
+from kinhash.errors import FormatError, InvalidInputError
+
+FORMAT = 1
+
+Array = npt.NDArray[Any]
+
+_KEY = "kinhash"
+# Stands where the checksum goes while the checksum is computed; no other text looks like it.
+_UNSIGNED = hashlib.sha256(b"kinhash").hexdigest()
+
+
+def write(path: str | os.PathLike[str], header: dict[str, Any], arrays: dict[str, Array]) -> None:
+    """Write `header` (JSON values) and `arrays` to `path`, all or nothing.
+
+    Raises:
+        InvalidInputError: The folder does not exist or cannot be written.
+    """
+    entry = {
+        "format": FORMAT,
+        "kinhash": importlib.metadata.version("kinhash"),
+        **header,
+        "sha256": _UNSIGNED,
+    }
+    tensors = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    raw = safetensors.numpy.save(tensors, metadata={_KEY: json.dumps(entry, sort_keys=True)})
+    digest = hashlib.sha256(raw).hexdigest()
+    with atomic(path) as part:
+        part.write_bytes(raw.replace(_UNSIGNED.encode(), digest.encode(), 1))
+
+
+def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Array]]:
+    """Return the header and the arrays of a file that `write` made.
+
+    Raises:
+        InvalidInputError: There is no such file, or it cannot be read.
+        FormatError: It is truncated, damaged, of another program, or of a newer format.
+    """
+    path = Path(path)
+    try:
+        raw = path.read_bytes()
+    except OSError as error:
+        raise InvalidInputError(f"Cannot read {path}: {_reason(error)}.") from error
+    entry = _entry(path, raw)
+    version = entry.get("format")
+    if not isinstance(version, int) or not 1 <= version <= FORMAT:
+        raise FormatError(
+            f"{path} has format {version}; this release reads formats 1 to {FORMAT}. "
+            "Upgrade kinhash."
+        )
+    digest = str(entry.pop("sha256", ""))
+    found = hashlib.sha256(raw.replace(digest.encode(), _UNSIGNED.encode(), 1)).hexdigest()
+    if len(digest) != len(_UNSIGNED) or found != digest:
+        raise FormatError(
+            f"{path} is damaged: its checksum is {found[:12]}, the file says {digest[:12]!r}. "
+            "Restore it from a copy, or train again."
+        )
+    try:
+        arrays = safetensors.numpy.load(raw)
+    except safetensors.SafetensorError as error:
+        raise FormatError(f"{path} is damaged: {error}. Restore it from a copy.") from error
+    return entry, arrays
+
+
+def _entry(path: Path, raw: bytes) -> dict[str, Any]:
+    """Return our JSON entry of the safetensors header."""
+    foreign = FormatError(
+        f"{path} is not a kinhash file, or is cut short: expected a safetensors header with a "
+        f"{_KEY!r} entry, got {len(raw)} bytes that start with {raw[:8]!r}."
+    )
+    if len(raw) < 8:
+        raise foreign
+    (length,) = struct.unpack("<Q", raw[:8])
+    try:
+        header = json.loads(raw[8 : 8 + length])
+        entry = json.loads(header["__metadata__"][_KEY])
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise foreign from None
+    if not isinstance(entry, dict):
+        raise foreign
+    return entry
+
+
+@contextlib.contextmanager
+def atomic(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Give a temporary path beside `path`; it takes that name if the block succeeds, or vanishes.
+
+    Raises:
+        InvalidInputError: The folder does not exist or cannot be written.
+    """
+    path = Path(path)
+    try:
+        descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    except OSError as error:
+        raise InvalidInputError(f"Cannot write {path}: {_reason(error)}.") from error
+    os.close(descriptor)
+    part = Path(name)
+    try:
+        yield part
+        # mkstemp makes private files; what a user saves gets the permissions of any new file.
+        umask = os.umask(0)
+        os.umask(umask)
+        part.chmod(0o666 & ~umask)
+        with part.open("rb") as file:
+            os.fsync(file.fileno())
+        part.replace(path)
+    except OSError as error:
+        raise InvalidInputError(f"Cannot write {path}: {_reason(error)}.") from error
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _reason(error: OSError) -> str:
+    return (error.strerror or str(error)).lower()

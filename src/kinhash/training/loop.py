@@ -1,0 +1,189 @@
+"""The training loop: stochastic gradient descent over the pairs of each batch."""
+
+import contextlib
+import copy
+import dataclasses
+import math
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from kinhash.encoders import Encoder, as_float32, unit_length
+from kinhash.pairs import Source
+from kinhash.progress import Report
+from kinhash.training.losses import PairLoss
+
+Array = npt.NDArray[Any]
+
+# Standardised inputs up to this size are kept in memory; larger ones are read batch by batch.
+RESIDENT_BYTES = 128 * 2**20
+N_LOOKS = 50  # looks at the held-out part, evenly spaced over the run
+N_HELD_OUT = 1000  # rows that each look takes, at most
+FEWEST_HELD_OUT = 20  # with fewer units than this held out, their loss is noise: train to the end
+EARLY_STEP = 50  # by now the dissimilar pairs have moved apart, or never will
+
+
+class Branch(Protocol):
+    """A network of `training/network.py`."""
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """Return the outputs of a batch."""
+        ...
+
+    def project(self) -> None:
+        """Bring the parameters back to where they mean something."""
+        ...
+
+    def encoder(self, mean: Array, scale: Array) -> Encoder:
+        """Return what was learned as plain arrays."""
+        ...
+
+
+Loss = Callable[[Tensor, Tensor, Tensor, Tensor], PairLoss]  # A, B, similar, known
+
+
+@dataclasses.dataclass(frozen=True)
+class Schedule:
+    """How long and how fast to train."""
+
+    learning_rate: float
+    momentum: float
+    batch_size: int
+    max_epochs: int
+    max_steps: int
+    patience: int
+    validation_share: float
+    seed: int
+    device: str
+
+
+class Inputs:
+    """Rows of `X` as the network sees them: standardised, of unit length, on the device."""
+
+    def __init__(self, X: Array, mean: Array, scale: Array, device: str) -> None:
+        self._X, self._mean, self._scale, self._device = X, mean, scale, device
+        self._resident: Tensor | None = None
+        if X.shape[0] * X.shape[1] * 4 <= RESIDENT_BYTES:
+            self._resident = self._standardised(np.arange(len(X)))
+
+    def _standardised(self, rows: Array) -> Tensor:
+        chunk = unit_length((as_float32(self._X[rows]) - self._mean) * self._scale)
+        return torch.from_numpy(chunk).to(self._device)
+
+    def __getitem__(self, rows: Array) -> Tensor:
+        """Return the given rows, `(b, n_features)`."""
+        if self._resident is None:
+            return self._standardised(rows)
+        return self._resident[torch.from_numpy(rows).to(self._device)]
+
+
+@contextlib.contextmanager
+def single_thread() -> Iterator[None]:
+    """Train on one thread: the batches are so small that handing them out costs more."""
+    n_threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(n_threads)
+
+
+def train(
+    network: Any,  # noqa: ANN401 - an nn.Module that is a Branch
+    loss: Loss,
+    source: Source,
+    inputs: Inputs,
+    schedule: Schedule,
+    *,
+    report: Report,
+    on_early: Callable[[float, float], None],
+) -> list[dict[str, float]]:
+    """Train `network` in place and leave it at its best held-out loss.
+
+    Args:
+        network: The branch that both sides of the siamese pair share.
+        loss: Of the outputs of a batch.
+        source: Deals the batches.
+        inputs: Gives the vectors of a batch.
+        schedule: How long and how fast.
+        report: Told of progress.
+        on_early: Told the mean distance of dissimilar pairs before the first and after the
+            EARLY_STEP-th step.
+
+    Returns:
+        One record per look at the held-out part (at the training part, if too little is held
+        out): the loss, its terms, the mean distances, active bits, share of unique and of empty
+        codes.
+    """
+    rng = np.random.default_rng(schedule.seed)
+    learned, held_out = source.split(rng, schedule.validation_share)
+    stops_early = held_out.n_units >= FEWEST_HELD_OUT
+    if not stops_early:
+        learned = held_out = source
+    probe = next(iter(held_out.batches(np.random.default_rng(schedule.seed), N_HELD_OUT)))
+    network.to(schedule.device)
+    optimiser = torch.optim.SGD(
+        network.parameters(), lr=schedule.learning_rate, momentum=schedule.momentum
+    )
+    per_epoch = max(1, math.ceil(learned.n_units / schedule.batch_size))
+    total = min(schedule.max_epochs * per_epoch, schedule.max_steps)
+    annealed = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, total)
+    looks = {math.ceil(total * (i + 1) / N_LOOKS) for i in range(N_LOOKS)}
+
+    def evaluate(rows: Array) -> tuple[Tensor, PairLoss]:
+        similar, known = (
+            torch.from_numpy(part).to(schedule.device) for part in source.relate(rows)
+        )
+        outputs = network(inputs[rows])
+        return outputs, loss(outputs, outputs, similar, known)
+
+    records: list[dict[str, float]] = []
+    best, best_loss, stale, initial = copy.deepcopy(network.state_dict()), math.inf, 0, math.nan
+    batches = _endless(learned, rng, schedule.batch_size)
+    for step, rows in zip(range(1, total + 1), batches, strict=False):
+        found = evaluate(rows)[1]
+        if step == 1:
+            initial = found.terms["dissimilar_distance"]
+        if step == EARLY_STEP:
+            on_early(initial, found.terms["dissimilar_distance"])
+        optimiser.zero_grad()
+        found.total.backward()
+        optimiser.step()
+        annealed.step()
+        network.project()
+        if step not in looks:
+            continue
+        with torch.no_grad():
+            record = _record(step, step / per_epoch, *evaluate(probe))
+        records.append(record)
+        report(step, total, f"loss {record['loss']:.3f}  {record['active']:.1f} active bits")
+        if record["loss"] < best_loss or not stops_early:
+            best, best_loss, stale = copy.deepcopy(network.state_dict()), record["loss"], 0
+        else:
+            stale += 1
+            if stale >= schedule.patience:
+                break
+    network.load_state_dict(best)
+    return records
+
+
+def _endless(source: Source, rng: np.random.Generator, batch_size: int) -> Iterator[Array]:
+    while True:
+        yield from source.batches(rng, batch_size)
+
+
+def _record(step: int, epoch: float, outputs: Tensor, loss: PairLoss) -> dict[str, float]:
+    code = outputs.abs() > 0.5
+    return {
+        "step": step,
+        "epoch": epoch,
+        "loss": float(loss.total),
+        **loss.terms,
+        "active": float(code.sum(dim=1).float().mean()),
+        "unique": len(torch.unique(outputs.round().to(torch.int8), dim=0)) / len(outputs),
+        "empty": float((~code.any(dim=1)).float().mean()),
+    }

@@ -1,0 +1,384 @@
+import copy
+import doctest
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import kinhash.codes
+from kinhash.codes import MAX_BITS, Codes, words_per_code
+from kinhash.errors import InvalidInputError, KinhashError
+
+EDGES = [1, 2, 7, 8, 9, 63, 64, 65, 127, 128, 129, 1000, 1023, 1024]
+UNSIGNED_AND_SIGNED = pytest.mark.parametrize("signed", [False, True])
+
+
+@st.composite
+def dense_codes(draw):
+    """Draw a `(n, n_bits)` int8 array and whether it is signed, with every word boundary likely."""
+    signed = draw(st.booleans())
+    n_bits = draw(st.one_of(st.sampled_from(EDGES), st.integers(1, MAX_BITS)))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    active = rng.random((draw(st.integers(0, 5)), n_bits)) < draw(st.sampled_from([0, 0.1, 0.5, 1]))
+    return np.where(active, random_signs(rng, active.shape, signed=signed), 0).astype(
+        np.int8
+    ), signed
+
+
+def random_signs(rng, shape, *, signed):
+    return rng.choice([-1, 1], shape) if signed else np.ones(shape, int)
+
+
+def random_codes(n, n_bits, *, signed=False, seed=0):
+    return Codes.from_dense(random_dense(n, n_bits, signed=signed, seed=seed), signed=signed)
+
+
+def random_dense(n, n_bits, *, signed=False, seed=0):
+    return np.random.default_rng(seed).integers(-1 if signed else 0, 2, (n, n_bits), np.int8)
+
+
+def naive_planes(dense, *, signed):
+    return [dense == 1, dense == -1] if signed else [dense == 1]
+
+
+def naive_words(dense, *, signed):
+    """Pack plane by plane with NumPy: bit j of a plane is bit j % 64 of word j // 64."""
+    packed = []
+    for plane in naive_planes(dense, signed=signed):
+        padded = np.pad(plane, [(0, 0), (0, -plane.shape[1] % 64)])
+        packed.append(np.packbits(padded, axis=1, bitorder="little").view("<u8"))
+    return np.concatenate(packed, axis=1)
+
+
+@settings(deadline=None)
+@given(dense_codes())
+def test_packing_agrees_with_numpy_and_unpacks_to_the_same_array(drawn):
+    dense, signed = drawn
+    codes = Codes.from_dense(dense, signed=signed)
+    assert codes.words.dtype == np.uint64
+    np.testing.assert_array_equal(codes.words, naive_words(dense, signed=signed))
+    unpacked = codes.to_dense()
+    assert unpacked.dtype == np.int8
+    np.testing.assert_array_equal(unpacked, dense)
+    assert (len(codes), codes.n_bits, codes.signed) == (*dense.shape, signed)
+
+
+@settings(deadline=None)
+@given(dense_codes())
+def test_bytes_follow_numpys_little_endian_bits_and_come_back(drawn):
+    dense, signed = drawn
+    codes = Codes.from_dense(dense, signed=signed)
+    expected = np.concatenate(
+        [
+            np.packbits(plane, axis=1, bitorder="little")
+            for plane in naive_planes(dense, signed=signed)
+        ],
+        axis=1,
+    )
+    raw = codes.to_bytes()
+    assert raw.dtype == np.uint8
+    np.testing.assert_array_equal(raw, expected)
+    assert Codes.from_bytes(raw, codes.n_bits, signed=signed) == codes
+
+
+@settings(deadline=None)
+@given(dense_codes())
+def test_words_pickles_and_copies_come_back_equal(drawn):
+    dense, signed = drawn
+    codes = Codes.from_dense(dense, signed=signed)
+    for other in (
+        Codes(codes.words, codes.n_bits, signed=signed),
+        pickle.loads(pickle.dumps(codes)),  # noqa: S301 - our own bytes
+        copy.copy(codes),
+        copy.deepcopy(codes),
+    ):
+        assert other == codes
+        assert not other.words.flags.writeable
+
+
+@settings(deadline=None)
+@given(dense_codes())
+def test_active_and_unique_codes_are_counted(drawn):
+    dense, signed = drawn
+    codes = Codes.from_dense(dense, signed=signed)
+    assert codes.n_active.tolist() == [int(np.sum(row != 0)) for row in dense]
+    assert codes.n_unique == len({tuple(row) for row in dense.tolist()})
+
+
+def test_bit_j_is_bit_j_of_its_word_and_the_minus_plane_comes_last():
+    dense = np.zeros((1, 70), int)
+    dense[0, [0, 3, 65]] = 1
+    assert Codes.from_dense(dense).words.tolist() == [[0b1001, 0b10]]
+    dense[0, 3] = -1
+    assert Codes.from_dense(dense, signed=True).words.tolist() == [[0b1, 0b10, 0b1000, 0]]
+
+
+def test_words_per_code_counts_both_planes():
+    assert [words_per_code(n, signed=False) for n in (1, 64, 65, 1024)] == [1, 1, 2, 16]
+    assert [words_per_code(n, signed=True) for n in (1, 64, 65, 1024)] == [2, 2, 4, 32]
+
+
+@pytest.mark.parametrize("dtype", [bool, np.int8, np.uint8, np.int64, np.uint64, np.float32, float])
+def test_any_number_type_and_memory_layout_packs_alike(dtype):
+    dense = random_dense(6, 70)
+    expected = Codes.from_dense(dense)
+    assert Codes.from_dense(dense.astype(dtype)) == expected
+    assert Codes.from_dense(np.asfortranarray(dense, dtype)) == expected
+    assert Codes.from_dense(np.repeat(dense, 2, axis=1).astype(dtype)[:, ::2]) == expected
+    assert Codes.from_dense(dense.astype(dtype).tolist()) == expected
+
+
+def test_words_in_any_memory_layout_are_taken():
+    codes = random_codes(6, 130)
+    assert Codes(np.asfortranarray(codes.words), 130) == codes
+    assert Codes(np.repeat(codes.words, 2, axis=0)[::2], 130) == codes
+
+
+@UNSIGNED_AND_SIGNED
+def test_no_codes_are_codes_too(signed):
+    codes = Codes.from_dense(np.empty((0, 70)), signed=signed)
+    assert len(codes) == 0
+    assert codes.n_unique == 0
+    assert codes.n_active.shape == (0,)
+    assert codes.to_dense().shape == (0, 70)
+    assert list(codes) == []
+    assert repr(codes) == f"Codes(n=0, n_bits=70, signed={signed}, active=-)"
+    assert Codes.from_bytes(codes.to_bytes(), 70, signed=signed) == codes
+    assert Codes(codes.words, 70, signed=signed) == codes
+
+
+def test_words_cannot_be_written_to():
+    codes = random_codes(4, 64)
+    for part in (codes, codes[1:3], codes[[0, 2]], codes[0], Codes.concatenate([codes, codes])):
+        with pytest.raises(ValueError, match="read-only"):
+            part.words[0, 0] = 1
+
+
+def test_later_changes_of_the_callers_arrays_do_not_reach_the_codes():
+    dense, words = random_dense(4, 64, seed=1), random_codes(4, 64, seed=1).words.copy()
+    raw = random_codes(4, 64, seed=1).to_bytes()
+    read_only = words.view()
+    read_only.flags.writeable = False
+    made = [
+        Codes.from_dense(dense),
+        Codes(words, 64),
+        Codes(read_only, 64),
+        Codes.from_bytes(raw, 64),
+    ]
+    dense[:], words[:], raw[:] = 0, 0, 0
+    assert made == [random_codes(4, 64, seed=1)] * 4
+    assert dense.flags.writeable
+    assert words.flags.writeable
+    assert raw.flags.writeable
+
+
+def test_read_only_words_are_shared_not_copied():
+    codes = random_codes(4, 64)
+    assert np.shares_memory(Codes(codes.words, 64).words, codes.words)
+    assert np.shares_memory(codes[1:].words, codes.words)
+
+
+ROWS = [
+    slice(None),
+    slice(1, 4),
+    slice(None, None, 2),
+    slice(None, None, -1),
+    slice(5, 2),
+    [3, 0, 3],
+    [],
+    np.array([-1, 1]),
+    np.arange(6) % 2 == 0,
+]
+
+
+@UNSIGNED_AND_SIGNED
+@pytest.mark.parametrize("rows", ROWS, ids=str)
+def test_rows_are_taken_as_numpy_takes_them(rows, signed):
+    dense = random_dense(6, 70, signed=signed)
+    taken = Codes.from_dense(dense, signed=signed)[rows]
+    np.testing.assert_array_equal(taken.to_dense(), dense[rows])
+    np.testing.assert_array_equal(taken.words, naive_words(dense[rows], signed=signed))
+    assert Codes.from_bytes(taken.to_bytes(), 70, signed=signed) == taken
+    assert (taken.n_bits, taken.signed) == (70, signed)
+
+
+@pytest.mark.parametrize("row", [0, 5, -1, -6, np.int64(2)])
+def test_one_row_is_a_batch_of_one(row):
+    codes = random_codes(6, 70)
+    assert len(codes[row]) == 1
+    np.testing.assert_array_equal(codes[row].words[0], codes.words[row])
+
+
+def test_iteration_gives_batches_of_one():
+    codes = random_codes(3, 70)
+    assert list(codes) == [codes[0], codes[1], codes[2]]
+
+
+@pytest.mark.parametrize("row", [6, -7, np.int64(6)])
+def test_a_row_out_of_range_is_an_index_error_with_both_numbers(row):
+    with pytest.raises(IndexError, match=rf"row {row} of 6 codes"):
+        random_codes(6, 70)[row]
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [(0, 0), (slice(None), 0), (slice(None), slice(1)), None, True, [[0, 1], [2, 3]]],
+    ids=str,
+)
+def test_only_rows_can_be_indexed(rows):
+    with pytest.raises(IndexError, match="indexed by row"):
+        random_codes(6, 70)[rows]
+
+
+def test_concatenation_keeps_order():
+    codes = random_codes(6, 70)
+    assert Codes.concatenate([codes[:2], codes[2:2], codes[2:]]) == codes
+
+
+def test_concatenating_needs_comparable_parts():
+    with pytest.raises(InvalidInputError, match="at least one batch"):
+        Codes.concatenate([])
+    with pytest.raises(InvalidInputError, match=r"48 bits but .* 64-bit codes"):
+        Codes.concatenate([random_codes(2, 64), random_codes(2, 48)])
+
+
+def test_equality_looks_at_kind_length_and_content():
+    codes = random_codes(6, 64)
+    assert codes == random_codes(6, 64)
+    assert codes != codes[:5]
+    assert codes != codes[::-1]
+    assert Codes.from_dense(np.zeros((6, 64))) != Codes.from_dense(np.zeros((6, 63)))
+    assert Codes.from_dense([[1]]) != Codes.from_dense([[1]], signed=True)
+    assert codes != "codes"
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(codes)
+
+
+def test_repr_shows_size_kind_and_sparsity():
+    codes = Codes.from_dense([[0, 1, 1], [0, 0, 0]])
+    assert repr(codes) == "Codes(n=2, n_bits=3, signed=False, active=1.0)"
+
+
+@pytest.mark.parametrize("n_bits", [0, -1, 1025, 64.0, "64", None, True])
+def test_n_bits_out_of_range_is_refused_with_the_range(n_bits):
+    for make in (
+        lambda: Codes(np.zeros((1, 1), np.uint64), n_bits),
+        lambda: Codes.from_bytes(np.zeros((1, 8), np.uint8), n_bits),
+    ):
+        with pytest.raises(InvalidInputError, match=rf"integer in \[1, 1024\], got {n_bits!r}"):
+            make()
+
+
+@pytest.mark.parametrize("n_bits", [0, 1025])
+def test_dense_arrays_of_too_few_or_many_bits_are_refused(n_bits):
+    with pytest.raises(InvalidInputError, match=rf"\[1, 1024\], got {n_bits}"):
+        Codes.from_dense(np.zeros((2, n_bits)))
+
+
+@pytest.mark.parametrize(
+    ("value", "signed", "message"),
+    [
+        (2, False, r"only 0, 1, got 2\.$"),
+        (2, True, r"only -1, 0, 1, got 2\.$"),
+        (-1, False, r"only 0, 1, got -1\. Pass signed=True for -1\.$"),
+        (-2, True, r"only -1, 0, 1, got -2\.$"),
+        (0.5, False, r"got 0\.5\.$"),
+        (256, False, r"got 256\.$"),
+        (-255, True, r"got -255\.$"),
+        (2.0**40, False, r"got 1099511627776\.0\.$"),
+        (np.nan, False, r"got nan\.$"),
+        (np.inf, True, r"got inf\.$"),
+    ],
+)
+def test_other_values_are_refused_by_value(value, signed, message):
+    with pytest.raises(InvalidInputError, match=message):
+        Codes.from_dense([[0, value, 1]], signed=signed)
+
+
+@pytest.mark.parametrize(
+    ("array", "message"),
+    [
+        ([0, 1], r"2-dimensional, got shape \(2,\)"),
+        (np.zeros((1, 2, 3)), r"2-dimensional, got shape \(1, 2, 3\)"),
+        ([["0", "1"]], r"numbers, got dtype <U1"),
+        (np.zeros((1, 2), complex), r"numbers, got dtype complex128"),
+    ],
+)
+def test_other_shapes_and_types_are_refused_with_what_came(array, message):
+    with pytest.raises(InvalidInputError, match=message):
+        Codes.from_dense(array)
+
+
+@pytest.mark.parametrize(
+    ("words", "signed", "message"),
+    [
+        (
+            np.zeros((2, 1), np.uint64),
+            False,
+            r"70-bit unsigned .* \(n, 2\), got uint64 .* \(2, 1\)",
+        ),
+        (np.zeros((2, 2), np.uint64), True, r"70-bit signed .* \(n, 4\), got uint64 .* \(2, 2\)"),
+        (np.zeros((2, 2), np.int64), False, r"got int64 of shape \(2, 2\)"),
+        (np.zeros(2, np.uint64), False, r"got uint64 of shape \(2,\)"),
+        (np.zeros((2, 2), ">u8"), False, r"got >u8"),
+    ],
+)
+def test_words_of_another_shape_or_type_are_refused_with_both(words, signed, message):
+    with pytest.raises(InvalidInputError, match=message):
+        Codes(words, 70, signed=signed)
+
+
+def test_words_with_bits_beyond_the_code_are_refused_in_both_planes():
+    with pytest.raises(InvalidInputError, match="beyond the 70 bits"):
+        Codes(np.array([[0, 1 << 6]], np.uint64), 70)
+    with pytest.raises(InvalidInputError, match="beyond the 70 bits"):
+        Codes(np.array([[0, 1 << 6, 0, 0]], np.uint64), 70, signed=True)
+    with pytest.raises(InvalidInputError, match="beyond the 3 bits"):
+        Codes.from_bytes(np.array([[0b1000]], np.uint8), 3)
+    assert len(Codes(np.array([[2**64 - 1]], np.uint64), 64)) == 1
+
+
+def test_an_entry_cannot_be_plus_and_minus_one():
+    with pytest.raises(InvalidInputError, match=r"\+1 and -1 at once"):
+        Codes(np.array([[0b10, 0b11]], np.uint64), 2, signed=True)
+
+
+@pytest.mark.parametrize(
+    ("array", "signed", "message"),
+    [
+        (np.zeros((2, 8), np.uint8), False, r"\(n, 9\) for 70 bits, got uint8 of shape \(2, 8\)"),
+        (np.zeros((2, 9), np.uint8), True, r"\(n, 18\) for 70 bits, got uint8 of shape \(2, 9\)"),
+        (np.zeros((2, 9), np.int8), False, r"got int8 of shape \(2, 9\)"),
+    ],
+)
+def test_bytes_of_another_shape_or_type_are_refused_with_both(array, signed, message):
+    with pytest.raises(InvalidInputError, match=message):
+        Codes.from_bytes(array, 70, signed=signed)
+
+
+def test_incomparable_codes_are_refused_with_both_sides():
+    long, short = random_codes(2, 64), random_codes(2, 48)
+    with pytest.raises(
+        InvalidInputError,
+        match=r"`queries` have 64 bits but the index has 48-bit codes\. Encode both",
+    ):
+        long.check_comparable(short, "`queries`", "the index")
+    with pytest.raises(
+        InvalidInputError, match=r"`queries` are unsigned but the index has signed codes"
+    ):
+        long.check_comparable(random_codes(2, 64, signed=True), "`queries`", "the index")
+    long.check_comparable(long[:0], "`queries`", "the index")
+
+
+def test_invalid_input_is_both_a_value_error_and_a_kinhash_error():
+    with pytest.raises(ValueError, match="2-dimensional") as caught:
+        Codes.from_dense([0])
+    assert isinstance(caught.value, KinhashError)
+
+
+def test_docstring_examples_run():
+    result = doctest.testmod(kinhash.codes)
+    assert result.attempted > 0
+    assert result.failed == 0
