@@ -1,4 +1,4 @@
-"""The compiled core; arrays are C-contiguous, and outputs are written in place."""
+# The compiled core; arrays are C-contiguous, and outputs are written in place.
 
 from typing import Any
 

@@ -64,6 +64,9 @@ class Encoder:
             mean=self.mean, scale=self.scale, W=self.W, unit_length=True, **self._native_arguments()
         )
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_native"}
+
     def encode(self, X: Array, *, n_threads: int | None = None) -> Codes:
         """Return the codes of the rows of `X`.
 
@@ -165,9 +168,8 @@ class _PursuitEncoder(Encoder):
         }
 
     def _shrink(self, v: Array) -> Array:
-        if not self.two_sided:
-            return np.maximum(v - self.tau, 0)
-        return np.maximum(np.abs(v) - self.tau, 0) * np.sign(v)
+        size: Array = np.maximum((np.abs(v) if self.two_sided else v) - self.tau, 0)
+        return np.copysign(size, v) if self.two_sided else size
 
 
 class IstaEncoder(_PursuitEncoder):
@@ -239,7 +241,8 @@ def as_float32(X: Array) -> Array:
 def unit_length(X: Array) -> Array:
     """Return the rows of `X` at length 1; rows of zeros stay zero."""
     lengths = np.sqrt(np.einsum("ij,ij->i", X, X))[:, None]
-    return np.divide(X, lengths, out=np.zeros_like(X), where=lengths > 0)
+    unit: Array = np.divide(X, lengths, out=np.zeros_like(X), where=lengths > 0)
+    return unit
 
 
 def check_finite(X: Array, *, first_row: int = 0) -> None:

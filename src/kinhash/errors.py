@@ -3,8 +3,6 @@
 import difflib
 from collections.abc import Iterable
 
-import sklearn.exceptions
-
 
 class KinhashError(Exception):
     """Base of every error that kinhash raises on purpose."""
@@ -14,7 +12,7 @@ class InvalidInputError(KinhashError, ValueError):
     """An argument, a file's content or a shape that cannot be used as given."""
 
 
-class NotFittedError(KinhashError, sklearn.exceptions.NotFittedError):
+class NotFittedError(KinhashError):
     """A method was asked for codes before `fit`."""
 
 
@@ -37,6 +35,6 @@ class CollapseWarning(UserWarning):
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> InvalidInputError:
     """Return the error for a name that is not in `known`, with the nearest known one."""
     names = sorted(known)
-    near = difflib.get_close_matches(name, names, n=1)
+    near = difflib.get_close_matches(name.lower(), names, n=1)
     hint = f" Did you mean {near[0]!r}?" if near else ""
     return InvalidInputError(f"Unknown {kind} {name!r}.{hint} Known: {', '.join(names)}.")

@@ -42,7 +42,10 @@ class Pairs:
     similar: Array
 
     def __init__(
-        self, i: npt.ArrayLike, j: npt.ArrayLike, similar: npt.ArrayLike | bool = True
+        self,
+        i: npt.ArrayLike,
+        j: npt.ArrayLike,
+        similar: npt.ArrayLike = True,  # noqa: FBT002 - the data
     ) -> None:
         left, right = _row_numbers("i", i), _row_numbers("j", j)
         flags = np.asarray(similar)
@@ -154,23 +157,12 @@ class LabelSource:
         return dataclasses.replace(self, units=kept), dataclasses.replace(self, units=held)
 
     def batches(self, rng: np.random.Generator, batch_size: int) -> Iterator[Array]:
-        """Deal every row once; with many classes, beside a partner of its class."""
-        shares = np.bincount(self.labels[self.units]) / len(self.units)
-        similar_per_row = batch_size * float(np.sum(shares**2))
-        order = np.argsort(self.labels[self.units], kind="stable")
-        members, classes = self.units[order], self.labels[self.units][order]
-        starts, ends = np.searchsorted(classes, self.labels), np.searchsorted(
-            classes, self.labels, side="right"
-        )
-
-        def partners(rows: Array) -> Array:
-            return members[rng.integers(starts[rows], ends[rows])]
-
-        yield from _deal(
-            rng.permutation(self.units),
-            batch_size,
-            partners if similar_per_row < FEW_SIMILAR else None,
-        )
+        """Deal every row once; with many classes, in runs of one class."""
+        order = rng.permutation(self.units)
+        shares = np.bincount(self.labels[order]) / len(order)
+        if batch_size * float(np.sum(shares**2)) < FEW_SIMILAR:
+            order = _in_runs(rng, order, self.labels[order], max(2, round(batch_size**0.5)))
+        yield from _deal(order, batch_size, None)
 
     def relate(self, rows: Array) -> Relation:
         """Return the relation among the given rows."""
@@ -319,6 +311,16 @@ def _deal(order: Array, batch_size: int, partners: Any) -> Iterator[Array]:  # n
     for start in range(0, max(1, len(order) - 1), step):
         rows = order[start : start + step]
         yield rows if partners is None else np.unique(np.concatenate([rows, partners(rows)]))
+
+
+def _in_runs(rng: np.random.Generator, order: Array, labels: Array, length: int) -> Array:
+    """Return `order` rearranged so that rows of a class come in runs of `length`."""
+    by_class = np.argsort(labels, kind="stable")
+    sizes = np.bincount(labels)
+    within = np.arange(len(order)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    run = labels[by_class] * (sizes.max() // length + 1) + within // length
+    shuffled = rng.permutation(run.max() + 1)
+    return order[by_class][np.argsort(shuffled[run], kind="stable")]
 
 
 def _random_member(rng: np.random.Generator, starts: Array, members: Array, rows: Array) -> Array:

@@ -1,12 +1,23 @@
 """A progress bar on stderr, shown only to a person at a terminal."""
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from typing import Protocol
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-Report = Callable[[int, int, str], None]  # done, total, a few words on how it goes
+
+class Report(Protocol):
+    """Told how far long work is."""
+
+    def __call__(self, done: int, total: int, note: str = "") -> None:
+        """Take note of `done` out of `total`, and of a few words on how it goes."""
+        ...
+
+
+def silent(done: int, total: int, note: str = "") -> None:
+    """Take no note."""
 
 
 @contextlib.contextmanager
@@ -14,7 +25,7 @@ def progress_bar(title: str, *, shown: bool = True) -> Iterator[Report]:
     """Give a function that moves the bar; it does nothing when stderr is not a terminal."""
     console = Console(stderr=True)
     if not shown or not console.is_terminal:
-        yield lambda _done, _total, _note="": None
+        yield silent
         return
     columns = (
         TextColumn("{task.description}"),

@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse
+import sklearn.exceptions
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import validate_data
@@ -18,7 +19,11 @@ from kinhash.errors import FormatError, InvalidInputError, NotFittedError
 Array = npt.NDArray[Any]
 
 
-class HashMethod(TransformerMixin, BaseEstimator):  # type: ignore[misc] - scikit-learn is untyped
+class _SklearnNotFittedError(NotFittedError, sklearn.exceptions.NotFittedError):  # type: ignore[misc]  # untyped
+    """Ours, which scikit-learn takes for its own; `kinhash.errors` stays free of that import."""
+
+
+class HashMethod(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # untyped
     """A method that learns codes: `fit` leaves an encoder, and everything else uses that.
 
     Attributes:
@@ -91,7 +96,7 @@ class HashMethod(TransformerMixin, BaseEstimator):  # type: ignore[misc] - sciki
 
     def _check_fitted(self) -> None:
         if not self.__sklearn_is_fitted__():
-            raise NotFittedError(
+            raise _SklearnNotFittedError(
                 f"This {type(self).__name__} is not fitted yet. Call fit, or load a model."
             )
 

@@ -19,8 +19,10 @@ class NNHash(SiameseMethod):
         n_bits: Length of the codes, 1 to 1,024.
         margin: M, in Euclidean distance of the outputs; sqrt(2 n_bits) if left at None.
         beta: Slope of the tanh.
-        learning_rate: Initial rate, annealed to zero along a cosine.
-        momentum: Momentum of the gradient descent.
+        optimizer: "adam", or "sgd" for plain stochastic descent with momentum, as in the paper.
+        learning_rate: Initial rate, annealed to zero along a cosine; if left at None, 0.01 for
+            "adam" and 0.05 for "sgd".
+        momentum: Momentum of the descent (the first moment's decay for "adam").
         batch_size: Rows per batch; all their pairs count.
         max_epochs: Most passes over the training rows.
         max_steps: Most batches.
@@ -47,7 +49,8 @@ class NNHash(SiameseMethod):
         *,
         margin: float | None = None,
         beta: float = 3.0,
-        learning_rate: float = 0.05,
+        optimizer: str = "adam",
+        learning_rate: float | None = None,
         momentum: float = 0.9,
         batch_size: int = 100,
         max_epochs: int = 250,
@@ -63,6 +66,7 @@ class NNHash(SiameseMethod):
         self.n_bits = n_bits
         self.margin = margin
         self.beta = beta
+        self.optimizer = optimizer
         self.learning_rate = learning_rate
         self.momentum = momentum
         self.batch_size = batch_size

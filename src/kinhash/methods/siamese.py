@@ -11,7 +11,7 @@ from kinhash.codes import MAX_BITS
 from kinhash.encoders import as_float32, unit_length
 from kinhash.errors import CollapseWarning, InvalidInputError, MissingExtraError
 from kinhash.methods.base import HashMethod, standardisation
-from kinhash.methods.parameters import check_integer, check_number
+from kinhash.methods.parameters import check_choice, check_integer, check_number
 from kinhash.methods.supervision import pair_source
 from kinhash.pairs import Pairs
 from kinhash.progress import progress_bar
@@ -21,8 +21,8 @@ Array = npt.NDArray[Any]
 # Measured: below this after 50 steps, all of 12 collapsing runs and none of 56 others (margin 7).
 EARLY_DISTANCE = 3.0
 SATURATED_DISTANCE = 1.0  # below this before the first step, the tanh is flat
-COLLAPSED_DISTANCE = 1.0  # below this at the end, most items share a code with dissimilar ones
-MANY_EMPTY = 0.5
+COLLAPSED_DISTANCE = 1.0  # codes nearer than this at the end: most dissimilar items share one
+DEFAULT_RATES = {"adam": 0.01, "sgd": 0.05}
 MAX_CHECKED_ROWS = 10_000
 
 
@@ -31,7 +31,8 @@ class SiameseMethod(HashMethod):
 
     n_bits: int
     beta: float
-    learning_rate: float
+    optimizer: str
+    learning_rate: float | None
     momentum: float
     batch_size: int
     max_epochs: int
@@ -58,10 +59,15 @@ class SiameseMethod(HashMethod):
         """Return how far apart, in l1 of the outputs, the loss wants dissimilar items."""
         raise NotImplementedError
 
+    def _rate(self) -> float:
+        return self.learning_rate or DEFAULT_RATES[self.optimizer]
+
     def _check_parameters(self) -> None:
         check_integer("n_bits", self.n_bits, 1, MAX_BITS)
         check_number("beta", self.beta, 0, open_low=True)
-        check_number("learning_rate", self.learning_rate, 0, open_low=True)
+        check_choice("optimizer", self.optimizer, tuple(DEFAULT_RATES))
+        if self.learning_rate is not None:
+            check_number("learning_rate", self.learning_rate, 0, open_low=True)
         check_number("momentum", self.momentum, 0, 0.999)
         check_integer("batch_size", self.batch_size, 4)
         check_integer("max_epochs", self.max_epochs, 1)
@@ -127,7 +133,8 @@ class SiameseMethod(HashMethod):
         mean, scale, constant = standardisation(vectors)
         self._warn_before(vectors, constant)
         schedule = Schedule(
-            learning_rate=self.learning_rate,
+            optimizer=self.optimizer,
+            learning_rate=self._rate(),
             momentum=self.momentum,
             batch_size=self.batch_size,
             max_epochs=self.max_epochs,
@@ -200,13 +207,19 @@ class SiameseMethod(HashMethod):
         warnings.warn(message, CollapseWarning, stacklevel=5)
 
     def _warn_after(self, X: Array) -> None:
-        codes = self.encoder_.encode(X[:: max(1, math.ceil(len(X) / MAX_CHECKED_ROWS))])
-        wanted = self._healthy_distance()
-        n_unique, empty = codes.n_unique, float((codes.n_active == 0).mean())
-        if empty > MANY_EMPTY:
-            what = f"{empty:.0%} of the training rows got the empty code"
-        elif self.history_[-1]["dissimilar_distance"] < min(COLLAPSED_DISTANCE, wanted / 7):
-            what = f"Dissimilar items share codes: {len(codes)} rows have {n_unique} different ones"
-        else:
+        least = min(COLLAPSED_DISTANCE, self._healthy_distance() / 7)
+        last = self.history_[-1]
+        if last["code_distance"] >= least:
             return
-        warnings.warn(f"{what}. {self._remedy()}", CollapseWarning, stacklevel=4)
+        codes = self.encoder_.encode(X[:: math.ceil(len(X) / MAX_CHECKED_ROWS)])
+        empty = float((codes.n_active == 0).mean())
+        remedy = self._remedy()
+        if last["dissimilar_distance"] >= 2 * least:
+            # The outputs differ, but not enough to round to different codes.
+            remedy = f"Outputs are far from binary: raise `beta` (now {self.beta:g}) to 3."
+        warnings.warn(
+            f"Dissimilar items share codes: {len(codes)} training rows have {codes.n_unique} "
+            f"different codes, {empty:.0%} of them the empty one. {remedy}",
+            CollapseWarning,
+            stacklevel=4,
+        )

@@ -5,7 +5,7 @@ from typing import Any
 
 from kinhash.errors import CollapseWarning, InvalidInputError
 from kinhash.methods.parameters import check_choice, check_integer, check_number
-from kinhash.methods.siamese import SiameseMethod
+from kinhash.methods.siamese import DEFAULT_RATES, SiameseMethod
 
 DEFAULT_ACTIVE = 8  # for coordinate descent: about what ISTA learns at 64 bits
 
@@ -28,8 +28,10 @@ class SparseHash(SiameseMethod):
         encoder: "ista", or "cod" for coordinate descent, which guarantees `n_active`.
         n_active: Most active bits per code, for `encoder="cod"`; 8 if left at None.
         beta: Slope of the tanh that makes outputs nearly binary.
-        learning_rate: Initial rate, annealed to zero along a cosine.
-        momentum: Momentum of the gradient descent.
+        optimizer: "adam", or "sgd" for plain stochastic descent with momentum, as in the paper.
+        learning_rate: Initial rate, annealed to zero along a cosine; if left at None, 0.01 for
+            "adam" and 0.05 for "sgd".
+        momentum: Momentum of the descent (the first moment's decay for "adam").
         batch_size: Rows per batch; all their pairs count.
         max_epochs: Most passes over the training rows.
         max_steps: Most batches: what bounds the time on large data.
@@ -69,7 +71,8 @@ class SparseHash(SiameseMethod):
         encoder: str = "ista",
         n_active: int | None = None,
         beta: float = 3.0,
-        learning_rate: float = 0.05,
+        optimizer: str = "adam",
+        learning_rate: float | None = None,
         momentum: float = 0.9,
         batch_size: int = 100,
         max_epochs: int = 250,
@@ -92,6 +95,7 @@ class SparseHash(SiameseMethod):
         self.encoder = encoder
         self.n_active = n_active
         self.beta = beta
+        self.optimizer = optimizer
         self.learning_rate = learning_rate
         self.momentum = momentum
         self.batch_size = batch_size
@@ -129,9 +133,7 @@ class SparseHash(SiameseMethod):
         if self.encoder == "cod":
             n_active = self.n_active or min(DEFAULT_ACTIVE, self.n_bits)
             return CodNetwork(dictionary, beta=self.beta, n_steps=n_active, signed=self.signed)
-        return IstaNetwork(
-            dictionary, beta=self.beta, n_steps=self.n_layers, signed=self.signed
-        )
+        return IstaNetwork(dictionary, beta=self.beta, n_steps=self.n_layers, signed=self.signed)
 
     def _loss(self) -> Any:  # noqa: ANN401 - torch stays out of signatures
         from kinhash.training.losses import SparseHashLoss  # noqa: PLC0415 - torch
@@ -158,6 +160,7 @@ class SparseHash(SiameseMethod):
         strongest = 0.02 * self.lam * self.margin
         if self.alpha > strongest:
             return f"Lower `alpha` (now {self.alpha:g}) to {strongest:.1g} or less."
-        if self.learning_rate * self.beta > 0.5:
-            return f"Lower `learning_rate` (now {self.learning_rate:g}) to 0.05 and `beta` to 3."
+        default = DEFAULT_RATES[self.optimizer]
+        if self._rate() * self.beta > 10 * default:
+            return f"Lower `learning_rate` (now {self._rate():g}) to {default:g} and `beta` to 3."
         return f"Raise `lam` (now {self.lam:g}) or `margin` (now {self.margin:g})."

@@ -56,18 +56,20 @@ def pair_source(
 
 
 def _from_labels(y: Any, n_rows: int) -> Source:  # noqa: ANN401 - any array-like or sparse
-    labels = y if scipy.sparse.issparse(y) else np.asarray(y)
+    labels: Any = y if scipy.sparse.issparse(y) else np.asarray(y)
     n_labels = labels.shape[0] if labels.ndim else 0
     if n_labels != n_rows:
         raise InvalidInputError(f"`y` has {n_labels} labels but `X` has {n_rows} rows.")
-    if labels.ndim == 2 and labels.shape[1] == 1:
-        labels = labels.toarray()[:, 0] if scipy.sparse.issparse(labels) else labels[:, 0]
-    if labels.ndim == 2:
+    if labels.ndim == 2 and labels.shape[1] > 1:
         return _from_tags(labels)
-    if labels.ndim != 1:
+    if scipy.sparse.issparse(labels) or labels.ndim > 2:
         raise InvalidInputError(
             f"`y` must be (n,) labels or an (n, n_tags) 0/1 matrix, got shape {labels.shape}."
         )
+    return _from_classes(labels.reshape(-1))
+
+
+def _from_classes(labels: Array) -> Source:
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
         row = int(np.argmax(~np.isfinite(labels)))
         raise InvalidInputError(f"`y` contains NaN or infinity in row {row}. Drop unlabelled rows.")
@@ -89,8 +91,8 @@ def _from_labels(y: Any, n_rows: int) -> Source:  # noqa: ANN401 - any array-lik
 
 
 def _from_tags(tags: Any) -> Source:  # noqa: ANN401 - dense or sparse
-    values = tags.data if scipy.sparse.issparse(tags) else tags
-    if values.dtype.kind not in "biuf" or not np.isin(values, (0, 1)).all():
+    numbers = tags.dtype.kind in "biuf"
+    if not numbers or not np.isin(scipy.sparse.csr_array(tags).data, (0, 1)).all():
         raise InvalidInputError("`y` with several columns must hold only 0 and 1, one per tag.")
     source = TagSource.from_tags(tags)
     if np.diff(source.by_tag.indptr).max(initial=0) < 2:

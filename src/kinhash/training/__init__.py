@@ -1,0 +1,1 @@
+"""Everything that imports torch: the networks, their losses and the training loop."""

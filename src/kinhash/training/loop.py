@@ -10,12 +10,12 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from kinhash.encoders import Encoder, as_float32, unit_length
 from kinhash.pairs import Source
 from kinhash.progress import Report
-from kinhash.training.losses import PairLoss
+from kinhash.training.losses import PairLoss, mean_distances
 
 Array = npt.NDArray[Any]
 
@@ -38,6 +38,10 @@ class Branch(Protocol):
         """Bring the parameters back to where they mean something."""
         ...
 
+    def binary(self, outputs: Tensor) -> Tensor:
+        """Return the codes behind the outputs."""
+        ...
+
     def encoder(self, mean: Array, scale: Array) -> Encoder:
         """Return what was learned as plain arrays."""
         ...
@@ -50,6 +54,7 @@ Loss = Callable[[Tensor, Tensor, Tensor, Tensor], PairLoss]  # A, B, similar, kn
 class Schedule:
     """How long and how fast to train."""
 
+    optimizer: str
     learning_rate: float
     momentum: float
     batch_size: int
@@ -116,8 +121,8 @@ def train(
 
     Returns:
         One record per look at the held-out part (at the training part, if too little is held
-        out): the loss, its terms, the mean distances, active bits, share of unique and of empty
-        codes.
+        out): the loss and its terms, the mean distances of the outputs, and of the codes the
+        distance of dissimilar pairs, active bits, share of unique and of empty ones.
     """
     rng = np.random.default_rng(schedule.seed)
     learned, held_out = source.split(rng, schedule.validation_share)
@@ -126,39 +131,46 @@ def train(
         learned = held_out = source
     probe = next(iter(held_out.batches(np.random.default_rng(schedule.seed), N_HELD_OUT)))
     network.to(schedule.device)
-    optimiser = torch.optim.SGD(
-        network.parameters(), lr=schedule.learning_rate, momentum=schedule.momentum
-    )
+    optimiser = _optimiser(network, schedule)
     per_epoch = max(1, math.ceil(learned.n_units / schedule.batch_size))
     total = min(schedule.max_epochs * per_epoch, schedule.max_steps)
     annealed = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, total)
     looks = {math.ceil(total * (i + 1) / N_LOOKS) for i in range(N_LOOKS)}
 
-    def evaluate(rows: Array) -> tuple[Tensor, PairLoss]:
-        similar, known = (
-            torch.from_numpy(part).to(schedule.device) for part in source.relate(rows)
-        )
+    def evaluate(rows: Array) -> PairLoss:
+        similar, known = _relation(source, rows, schedule.device)
         outputs = network(inputs[rows])
-        return outputs, loss(outputs, outputs, similar, known)
+        return loss(outputs, outputs, similar, known)
+
+    def look(step: int) -> dict[str, float]:
+        with torch.no_grad():
+            found, codes = evaluate(probe), network.binary(network(inputs[probe]))
+            relation = _relation(source, probe, schedule.device)
+        return {
+            "step": step,
+            "epoch": step / per_epoch,
+            "loss": float(found.total),
+            **found.terms,
+            **_code_measures(codes, *relation),
+        }
 
     records: list[dict[str, float]] = []
     best, best_loss, stale, initial = copy.deepcopy(network.state_dict()), math.inf, 0, math.nan
     batches = _endless(learned, rng, schedule.batch_size)
     for step, rows in zip(range(1, total + 1), batches, strict=False):
-        found = evaluate(rows)[1]
+        found = evaluate(rows)
         if step == 1:
             initial = found.terms["dissimilar_distance"]
         if step == EARLY_STEP:
             on_early(initial, found.terms["dissimilar_distance"])
         optimiser.zero_grad()
-        found.total.backward()
+        found.total.backward()  # type: ignore[no-untyped-call]
         optimiser.step()
         annealed.step()
         network.project()
         if step not in looks:
             continue
-        with torch.no_grad():
-            record = _record(step, step / per_epoch, *evaluate(probe))
+        record = look(step)
         records.append(record)
         report(step, total, f"loss {record['loss']:.3f}  {record['active']:.1f} active bits")
         if record["loss"] < best_loss or not stops_early:
@@ -171,19 +183,30 @@ def train(
     return records
 
 
+def _optimiser(network: nn.Module, schedule: Schedule) -> torch.optim.Optimizer:
+    rate, momentum = schedule.learning_rate, schedule.momentum
+    if schedule.optimizer == "sgd":
+        return torch.optim.SGD(network.parameters(), lr=rate, momentum=momentum, fused=True)
+    return torch.optim.Adam(network.parameters(), lr=rate, betas=(momentum, 0.999), fused=True)
+
+
 def _endless(source: Source, rng: np.random.Generator, batch_size: int) -> Iterator[Array]:
     while True:
         yield from source.batches(rng, batch_size)
 
 
-def _record(step: int, epoch: float, outputs: Tensor, loss: PairLoss) -> dict[str, float]:
-    code = outputs.abs() > 0.5
+def _relation(source: Source, rows: Array, device: str) -> tuple[Tensor, Tensor]:
+    similar, known = source.relate(rows)
+    return torch.from_numpy(similar).to(device), torch.from_numpy(known).to(device)
+
+
+def _code_measures(codes: Tensor, similar: Tensor, known: Tensor) -> dict[str, float]:
+    """Return what the codes themselves look like, apart from the outputs that the loss sees."""
+    active = codes != 0
+    distances = mean_distances(torch.cdist(codes, codes, p=1), similar, known)
     return {
-        "step": step,
-        "epoch": epoch,
-        "loss": float(loss.total),
-        **loss.terms,
-        "active": float(code.sum(dim=1).float().mean()),
-        "unique": len(torch.unique(outputs.round().to(torch.int8), dim=0)) / len(outputs),
-        "empty": float((~code.any(dim=1)).float().mean()),
+        "code_distance": distances["dissimilar_distance"],
+        "active": float(active.sum(dim=1).float().mean()),
+        "unique": len(torch.unique(codes, dim=0)) / len(codes),
+        "empty": float((~active.any(dim=1)).float().mean()),
     }

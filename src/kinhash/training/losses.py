@@ -62,7 +62,7 @@ class _NativeSparseHashLoss(torch.autograd.Function):
     """Value and gradient in one pass of the native kernel, some times as fast as `torch.cdist`."""
 
     @staticmethod
-    def forward(  # noqa: D102 - torch calls it
+    def forward(  # noqa: PLR0917 - torch passes by position
         ctx: Any,  # noqa: ANN401 - torch's context
         A: Tensor,
         B: Tensor,
@@ -96,7 +96,7 @@ class _NativeSparseHashLoss(torch.autograd.Function):
         return torch.tensor(sum(values[:3]))
 
     @staticmethod
-    def backward(ctx: Any, *grad: Tensor) -> tuple[Tensor | None, ...]:  # noqa: ANN401, D102
+    def backward(ctx: Any, *grad: Tensor) -> tuple[Tensor | None, ...]:  # noqa: ANN401 - torch's context
         gA, gB = ctx.gradients
         return grad[0] * gA, None if gB is None else grad[0] * gB, None, None, None, None
 

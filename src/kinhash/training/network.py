@@ -21,11 +21,11 @@ class PursuitNetwork(nn.Module):
         super().__init__()
         self.beta, self.n_steps, self.signed = beta, n_steps, signed
         self.W = nn.Parameter(dictionary.clone())
-        self.S = nn.Parameter(self._initial_S(dictionary))
+        self.S = nn.Parameter(self._initial_lateral(dictionary))
         self.tau = nn.Parameter(torch.zeros(len(dictionary)))
 
     @staticmethod
-    def _initial_S(dictionary: Tensor) -> Tensor:
+    def _initial_lateral(dictionary: Tensor) -> Tensor:
         raise NotImplementedError
 
     def shrink(self, v: Tensor) -> Tensor:
@@ -40,6 +40,11 @@ class PursuitNetwork(nn.Module):
             # Below 0 the two-sided shrinkage would jump at 0 instead of shrinking.
             with torch.no_grad():
                 self.tau.clamp_(min=0)
+
+    @staticmethod
+    def binary(outputs: Tensor) -> Tensor:
+        """Return the codes behind the outputs: the nearest of (-1,) 0, 1."""
+        return outputs.round()
 
     def encoder(self, mean: np.ndarray, scale: np.ndarray) -> Encoder:
         """Return what was learned as plain arrays."""
@@ -64,11 +69,12 @@ class IstaNetwork(PursuitNetwork):
     _encoder_class = IstaEncoder
 
     @staticmethod
-    def _initial_S(dictionary: Tensor) -> Tensor:
+    def _initial_lateral(dictionary: Tensor) -> Tensor:
         # ISTA with W^T as dictionary: S = I - W W^T / L, L the largest eigenvalue of W W^T.
         gram = dictionary @ dictionary.T
         largest = torch.linalg.eigvalsh(gram)[-1].clamp(min=1e-12)
-        return torch.eye(len(gram)) - gram / largest
+        lateral: Tensor = torch.eye(len(gram)) - gram / largest
+        return lateral
 
     def forward(self, x: Tensor) -> Tensor:
         """Return outputs in [0, 1), or (-1, 1) when signed: `(b, n_bits)`."""
@@ -85,7 +91,7 @@ class CodNetwork(PursuitNetwork):
     _encoder_class = CodEncoder
 
     @staticmethod
-    def _initial_S(dictionary: Tensor) -> Tensor:
+    def _initial_lateral(dictionary: Tensor) -> Tensor:
         # Coordinate descent on unit atoms: S = I - W W^T, whose diagonal is zero.
         return torch.eye(len(dictionary)) - dictionary @ dictionary.T
 
@@ -117,6 +123,11 @@ class TanhNetwork(nn.Module):
 
     def project(self) -> None:
         """Leave the parameters: all values mean something."""
+
+    @staticmethod
+    def binary(outputs: Tensor) -> Tensor:
+        """Return the codes behind the outputs: 0 or 1."""
+        return (outputs > 0).float()
 
     def encoder(self, mean: np.ndarray, scale: np.ndarray) -> Encoder:
         """Return what was learned as plain arrays."""

@@ -1,0 +1,7 @@
+"""`python -m kinhash`: the command line."""
+
+import sys
+
+from kinhash.cli import main
+
+sys.exit(main())

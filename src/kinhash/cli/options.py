@@ -1,0 +1,92 @@
+"""The arguments and options that several commands share."""
+
+import enum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+class Format(enum.StrEnum):
+    """How results are printed."""
+
+    TABLE = "table"
+    JSON = "json"
+    CSV = "csv"
+
+
+class Rows(enum.StrEnum):
+    """Which rows of a data set are trained on."""
+
+    ALL = "all"
+    SPLIT = "split"
+
+
+Data = Annotated[
+    str,
+    typer.Argument(
+        metavar="DATA",
+        help="A data set such as digits or cifar10, or a .npz, .npy, .parquet or .csv file; "
+        "- reads CSV from stdin.",
+    ),
+]
+Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A file that train wrote.")]
+Out = Annotated[
+    Path, typer.Option("--out", "-o", metavar="FILE", help="The file to write.", show_default=False)
+]
+Force = Annotated[bool, typer.Option("--force", help="Replace the output if it exists.")]
+Output = Annotated[Format, typer.Option("--format", help="How to print the results.")]
+
+Features = Annotated[
+    str | None,
+    typer.Option(
+        "--features",
+        metavar="NAME",
+        help="The array or list column with the vectors; of a named data set, the kind of "
+        "features.",
+        show_default=False,
+    ),
+]
+Labels = Annotated[
+    str | None,
+    typer.Option(
+        "--labels",
+        metavar="NAME",
+        help="The array or column with the labels. [default: label or labels]",
+        show_default=False,
+    ),
+]
+Ids = Annotated[
+    str | None,
+    typer.Option(
+        "--ids",
+        metavar="NAME",
+        help="The array or column with the items' numbers. [default: id or ids]",
+        show_default=False,
+    ),
+]
+Root = Annotated[
+    Path | None,
+    typer.Option(
+        "--root",
+        metavar="FOLDER",
+        help="Where the named data sets are. [default: $KINHASH_DATA or ~/.cache/kinhash]",
+        show_default=False,
+    ),
+]
+Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of a failure.")]
+
+
+def whole_numbers(text: str, option: str) -> tuple[int, ...]:
+    """Return the numbers that `option` lists, as in "0,2".
+
+    Raises:
+        typer.BadParameter: Anything else.
+    """
+    try:
+        return tuple(int(word) for word in text.split(","))
+    except ValueError:
+        raise typer.BadParameter(
+            f"expected whole numbers with commas between them, such as 0,2, got {text!r}",
+            param_hint=f"'{option}'",
+        ) from None

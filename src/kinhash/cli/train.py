@@ -1,0 +1,170 @@
+"""`kinhash train`: learn a model from data and write it to a file."""
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from kinhash.cli import options
+
+if TYPE_CHECKING:  # these take half a second to import
+    from kinhash.datasets import Dataset
+    from kinhash.methods import HashMethod
+
+MAX_SHOWN_ROWS = 10_000  # the summary encodes this many rows, about
+
+
+def _parameter(name: str, meaning: str, default: str) -> Any:  # noqa: ANN401 - Typer's own
+    """Return an option that sets a parameter of the method, None unless given."""
+    text = f"{meaning} [default: {default}]"
+    return typer.Option(*name.split(), help=text, show_default=False)
+
+
+def train(
+    data: options.Data,
+    *,
+    out: options.Out,
+    method: Annotated[
+        str | None,
+        _parameter("--method", "How to learn; a wrong name lists all.", "sparsehash"),
+    ] = None,
+    n_bits: Annotated[
+        int | None, _parameter("--n-bits --bits", "Length of the codes.", "64")
+    ] = None,
+    margin: Annotated[
+        float | None,
+        _parameter("--margin", "M: dissimilar items are pushed this many bits apart.", "7"),
+    ] = None,
+    alpha: Annotated[
+        float | None,
+        _parameter("--alpha", "Weight of the l1 norm of the codes; larger is sparser.", "0.001"),
+    ] = None,
+    lam: Annotated[
+        float | None,
+        _parameter("--lam", "lambda: weight of the push against the pull.", "0.1"),
+    ] = None,
+    similar_share: Annotated[
+        float | None,
+        _parameter("--similar-share", "Share of the similar pairs in the loss.", "0.22"),
+    ] = None,
+    n_layers: Annotated[
+        int | None,
+        _parameter("--n-layers", "Uses of the matrix S after the first shrinkage.", "1"),
+    ] = None,
+    signed: Annotated[
+        bool | None,
+        _parameter("--signed/--no-signed", "Codes over -1, 0, 1 instead of 0, 1.", "no"),
+    ] = None,
+    encoder: Annotated[
+        str | None, _parameter("--encoder", "ista, or cod to guarantee --n-active.", "ista")
+    ] = None,
+    n_active: Annotated[
+        int | None,
+        _parameter("--n-active", "Most active bits per code, with --encoder cod.", "8"),
+    ] = None,
+    max_epochs: Annotated[
+        int | None, _parameter("--max-epochs", "Most passes over the rows.", "250")
+    ] = None,
+    seed: Annotated[
+        int | None, _parameter("--seed", "Makes the split and the training repeatable.", "0")
+    ] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="NAME=VALUE",
+            help="Any other parameter of the method, such as max_steps=500; may be repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    config: Annotated[
+        Path | None,
+        typer.Option(
+            "--config",
+            metavar="FILE",
+            help="TOML with the method and those of its parameters that differ from the defaults; "
+            "options win.",
+            show_default=False,
+        ),
+    ] = None,
+    rows: Annotated[
+        options.Rows | None,
+        typer.Option(
+            "--rows",
+            help="Train on all rows, or on the training part of the split by --seed that evaluate "
+            "uses. [default: split for a named data set, all for a file]",
+            show_default=False,
+        ),
+    ] = None,
+    features: options.Features = None,
+    labels: options.Labels = None,
+    ids: options.Ids = None,
+    root: options.Root = None,
+    force: options.Force = False,
+    _debug: options.Debug = False,
+) -> None:
+    """Learn a model from DATA and write it to a file.
+
+    Rows of one class, or with a tag in common, are similar; without labels, nearby rows are.
+    Prints nothing on stdout: kinhash info shows the model.
+    """
+    from kinhash.cli import inputs, outputs, settings
+
+    given = {
+        "n_bits": n_bits,
+        "margin": margin,
+        "alpha": alpha,
+        "lam": lam,
+        "similar_share": similar_share,
+        "n_layers": n_layers,
+        "signed": signed,
+        "encoder": encoder,
+        "n_active": n_active,
+        "max_epochs": max_epochs,
+        "seed": seed,
+    }
+    model = settings.build_method(method, config, given, set_ or [])
+    outputs.check_output(out, force=force, inputs=(data, config))
+    dataset = inputs.load_data(data, features=features, labels=labels, ids=ids, root=root)
+    _fit_and_save(model, dataset, _chosen(data, rows), out)
+
+
+def _chosen(data: str, rows: options.Rows | None) -> options.Rows:
+    from kinhash.datasets import DATASETS
+
+    return rows or (options.Rows.SPLIT if data in DATASETS else options.Rows.ALL)
+
+
+def _fit_and_save(model: "HashMethod", dataset: "Dataset", rows: options.Rows, out: Path) -> None:
+    from kinhash.cli.messages import note
+
+    vectors, labels, which = dataset.vectors, dataset.labels, f"all {len(dataset):,} rows"
+    seed = model.get_params()["seed"]
+    if rows is options.Rows.SPLIT:
+        chosen = dataset.split(seed).train
+        which = f"{len(chosen):,} of {len(dataset):,} rows, the training part of split {seed}"
+        vectors = vectors[chosen]
+        labels = None if labels is None else labels[chosen]
+    note(f"Training {model.name} on {dataset.name}: {which}.")
+    if labels is None:
+        note(f"{dataset.name} has no labels: rows near one another count as similar.")
+    start = time.perf_counter()
+    _fit(model, vectors, labels)
+    seconds = time.perf_counter() - start
+    codes = model.encode(vectors[:: -(-len(vectors) // MAX_SHOWN_ROWS)])
+    model.save(out)
+    note(
+        f"Wrote {out} after {seconds:.1f} s: {codes.n_bits} bits, {codes.n_active.mean():.1f} of "
+        f"them active, {codes.n_unique:,} different codes for {len(codes):,} training rows."
+    )
+
+
+def _fit(model: "HashMethod", vectors: Any, labels: Any) -> None:  # noqa: ANN401 - arrays
+    """Fit with a progress bar where the method has one; `verbose` is none of its results."""
+    has_progress = "verbose" in model.get_params()
+    if has_progress:
+        model.set_params(verbose=True)
+    model.fit(vectors, labels)
+    if has_progress:
+        model.set_params(verbose=False)

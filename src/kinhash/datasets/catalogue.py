@@ -1,0 +1,80 @@
+"""The table of known data sets, and the one function that loads any of them or a file."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from kinhash.datasets.cifar10 import load_cifar10
+from kinhash.datasets.dataset import Dataset, Progress
+from kinhash.datasets.digits import load_digits
+from kinhash.datasets.fashion_mnist import load_fashion_mnist
+from kinhash.datasets.files import SUFFIXES, load_file
+from kinhash.datasets.locations import data_root
+from kinhash.errors import InvalidInputError, unknown_name
+
+DATASETS: dict[str, Callable[[Path, str | None, Progress | None], Dataset]] = {
+    "cifar10": load_cifar10,
+    "digits": load_digits,
+    "fashion-mnist": load_fashion_mnist,
+}
+"""Each data set's loader, called with the root folder, the kind of features, and `progress`."""
+
+_SUFFIX_LIST = f"{', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}"
+
+
+def load(
+    name: str | os.PathLike[str],
+    *,
+    root: str | os.PathLike[str] | None = None,
+    features: str | None = None,
+    labels: str | None = None,
+    ids: str | None = None,
+    progress: Progress | None = None,
+) -> Dataset:
+    """Return a data set by its name, or the content of a file by its path.
+
+    Named data sets are read from their published files; only "digits" needs none. Of a file, the
+    vectors are, where `features` does not say otherwise,
+
+    - .npz: the array `vectors`, or the only two-dimensional one;
+    - .npy: the array, memory-mapped if it is float32;
+    - .parquet: the only list column, or else all numeric columns in their order;
+    - .csv: all numeric columns in their order; the first line holds the columns' names.
+
+    Args:
+        name: One of `DATASETS`, or a path that ends in .npz, .npy, .parquet or .csv.
+        root: The folder of the data sets; by default `$KINHASH_DATA` or else `~/.cache/kinhash`.
+        features: Of a data set, the kind of features, such as "gist" or "pixels"; of a file, the
+            array or list column that holds the vectors.
+        labels: Of a file, the array or column that holds the labels; by default `label` or
+            `labels`, if it is there. Text becomes class numbers in alphabetical order.
+        ids: Likewise the items' numbers; by default `id` or `ids`.
+        progress: Called with (items done, items in all) while features are extracted.
+
+    Raises:
+        InvalidInputError: The name is unknown, a file is missing or malformed, or an option does
+            not apply.
+        MissingExtraError: A .csv or .parquet file is to be read and pyarrow is not installed.
+
+    Example:
+        >>> data = load("digits")
+        >>> data.vectors.shape
+        (1797, 64)
+    """
+    if isinstance(name, str) and name in DATASETS:
+        if labels is not None or ids is not None:
+            raise InvalidInputError(
+                f"`labels` and `ids` choose columns of a file; data set {name!r} has its own."
+            )
+        return DATASETS[name](data_root(root), features, progress)
+    path = Path(name).expanduser()
+    if path.suffix.lower() in SUFFIXES:
+        if root is not None:
+            raise InvalidInputError(
+                f"`root` is the folder of the named data sets; give the whole path of {path}."
+            )
+        return load_file(path, features=features, labels=labels, ids=ids)
+    if path.suffix or path.is_file():
+        raise InvalidInputError(f"{path} must be a {_SUFFIX_LIST} file, got {path.suffix!r}.")
+    unknown = unknown_name("data set", str(name), DATASETS)
+    raise InvalidInputError(f"{unknown} A path to a {_SUFFIX_LIST} file works, too.")

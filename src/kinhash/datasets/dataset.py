@@ -1,0 +1,176 @@
+"""Dataset: vectors with what is known about them, and how it is split for evaluation."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from numbers import Integral
+
+import numpy as np
+import numpy.typing as npt
+
+from kinhash.errors import InvalidInputError
+
+Progress = Callable[[int, int], None]
+"""Called with (items done, items in all) during long work."""
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Row numbers of a `Dataset`, int64 and ascending.
+
+    Attributes:
+        train: Rows to learn from; they are part of the database too.
+        query: Rows to search with.
+        database: Rows to search in: all that are not queries.
+    """
+
+    train: npt.NDArray[np.int64]
+    query: npt.NDArray[np.int64]
+    database: npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """One vector per item, and what is known about the items.
+
+    Attributes:
+        name: What the data set is called.
+        vectors: `(n, d)`, float32.
+        labels: `(n,)` int64 class numbers, or `(n, n_labels)` uint8 of 0 and 1, or None.
+        images: `(n, h, w)` or `(n, h, w, 3)`, uint8, or None.
+        names: One name per class, `names[label]`, or per column of a 0/1 matrix; or None.
+        ids: `(n,)` int64, the caller's own numbers of the items; or None.
+
+    Raises:
+        InvalidInputError: An array has another type or shape than listed here, `vectors` have no
+            rows or no columns, the lengths differ, or a label has no name.
+
+    Example:
+        >>> import numpy as np
+        >>> data = Dataset("mine", np.eye(12, 4, dtype=np.float32), labels=np.arange(12) % 2)
+        >>> len(data), data.split(seed=0).query.size
+        (12, 2)
+    """
+
+    name: str
+    vectors: npt.NDArray[np.float32]
+    labels: npt.NDArray[np.int64] | npt.NDArray[np.uint8] | None = None
+    images: npt.NDArray[np.uint8] | None = None
+    names: tuple[str, ...] | None = None
+    ids: npt.NDArray[np.int64] | None = None
+
+    def __post_init__(self) -> None:
+        _check_array("vectors", self.vectors, np.float32, "(n, d)", (2,))
+        if 0 in self.vectors.shape:
+            raise InvalidInputError(
+                f"`vectors` must have at least one row and one column, got {self.vectors.shape}."
+            )
+        if self.labels is not None:
+            _check_labels(self.labels, self.names)
+        if self.images is not None:
+            _check_array("images", self.images, np.uint8, "(n, h, w) or (n, h, w, 3)", (3, 4))
+        if self.ids is not None:
+            _check_array("ids", self.ids, np.int64, "(n,)", (1,))
+        for field in ("labels", "images", "ids"):
+            array = getattr(self, field)
+            if array is not None and len(array) != len(self):
+                raise InvalidInputError(
+                    f"`{field}` has {len(array)} items but `vectors` has {len(self)}."
+                )
+
+    def __len__(self) -> int:
+        return len(self.vectors)
+
+    def split(self, seed: int = 0, *, n_train: int = 200, n_query: int = 100) -> Split:
+        """Return a random split with the same numbers of training and query items in every class.
+
+        Training and query items are disjoint; the database is everything that is not a query. A
+        class of `n_c` items gives at most `n_c // 6` queries and `n_c // 2` training items, so that
+        in a small class, too, a query has something to find. A class of fewer than 6 items
+        therefore gives no query, and one of a single item gives nothing: both are only searched in.
+
+        Args:
+            seed: Equal seeds give equal splits.
+            n_train: Training items per class.
+            n_query: Queries per class.
+
+        Raises:
+            InvalidInputError: There are no class labels, `n_train` or `n_query` is less than 1,
+                `seed` is negative, or every class has fewer than 6 items.
+        """
+        labels = self._class_labels()
+        _check_integer("seed", seed, 0)
+        _check_integer("n_train", n_train, 1)
+        _check_integer("n_query", n_query, 1)
+        rng = np.random.default_rng(seed)
+        counts = np.unique(labels, return_counts=True)[1]
+        by_class = np.split(np.argsort(labels, kind="stable"), np.cumsum(counts)[:-1])
+        train, query = [], []
+        for n_c, rows in zip(counts.tolist(), by_class, strict=True):
+            shuffled = rng.permutation(rows)
+            n_queries = min(n_query, n_c // 6)
+            n_training = min(n_train, n_c // 2)
+            query.append(shuffled[:n_queries])
+            train.append(shuffled[n_queries : n_queries + n_training])
+        queries = np.sort(np.concatenate(query))
+        if not queries.size:
+            raise InvalidInputError(
+                "A split needs a class of at least 6 items, but the largest class of data set "
+                f"{self.name!r} has {counts.max()}."
+            )
+        is_query = np.zeros(len(self), dtype=bool)
+        is_query[queries] = True
+        return Split(np.sort(np.concatenate(train)), queries, np.flatnonzero(~is_query))
+
+    def _class_labels(self) -> npt.NDArray[np.int64]:
+        if self.labels is None:
+            raise InvalidInputError(
+                f"A split needs class labels, but data set {self.name!r} has none."
+            )
+        if self.labels.ndim != 1:
+            raise InvalidInputError(
+                "A split needs one class per item, but data set "
+                f"{self.name!r} has a 0/1 matrix of {self.labels.shape[1]} labels. "
+                "Choose the rows of each part yourself."
+            )
+        return self.labels.astype(np.int64, copy=False)
+
+
+def _check_array(
+    field: str, array: object, dtype: type[np.generic], shape: str, n_axes: tuple[int, ...]
+) -> None:
+    if not isinstance(array, np.ndarray):
+        raise InvalidInputError(f"`{field}` must be a NumPy array, got {type(array).__name__}.")
+    has_colours = array.ndim != 4 or array.shape[3] == 3
+    if array.dtype != dtype or array.ndim not in n_axes or not has_colours:
+        raise InvalidInputError(
+            f"`{field}` must be {np.dtype(dtype)} of shape {shape}, "
+            f"got {array.dtype} of shape {array.shape}."
+        )
+
+
+def _check_labels(
+    labels: npt.NDArray[np.int64] | npt.NDArray[np.uint8], names: tuple[str, ...] | None
+) -> None:
+    if np.ndim(labels) != 2:
+        _check_array("labels", labels, np.int64, "(n,)", (1,))
+        low, high = int(labels.min(initial=0)), int(labels.max(initial=0))
+        if names is not None and (low < 0 or high >= len(names)):
+            raise InvalidInputError(
+                f"`labels` must be in [0, {len(names) - 1}] to have one of the {len(names)} "
+                f"`names`, got {low} to {high}."
+            )
+        return
+    _check_array("labels", labels, np.uint8, "(n, n_labels)", (2,))
+    if labels.max(initial=0) > 1:
+        raise InvalidInputError(
+            f"`labels` of shape (n, n_labels) must hold 0 and 1 only, got {labels.max()}."
+        )
+    if names is not None and len(names) != labels.shape[1]:
+        raise InvalidInputError(
+            f"`names` has {len(names)} names but `labels` has {labels.shape[1]} columns."
+        )
+
+
+def _check_integer(name: str, value: int, low: int) -> None:
+    if not isinstance(value, Integral) or value < low:
+        raise InvalidInputError(f"`{name}` must be an integer of at least {low}, got {value!r}.")

@@ -1,0 +1,290 @@
+"""The figures, in one style that also reads in grey: markers and line styles, never colour alone.
+
+Importing this module needs matplotlib. No figure touches pyplot or its state.
+"""
+
+import base64
+import io
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from kinhash.codes import Codes
+from kinhash.errors import InvalidInputError, MissingExtraError
+
+try:
+    import matplotlib as mpl
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Rectangle
+    from matplotlib.ticker import MaxNLocator
+except ImportError as error:
+    raise MissingExtraError("Plots need matplotlib", "plot") from error
+
+Array = npt.NDArray[Any]
+
+INK = "#1f2933"
+FRAMES = {"query": "#8a94a0", "correct": "#1a8f4c", "wrong": "#c9302c"}
+
+_FAINT = "#d9dee4"
+# Okabe and Ito's palette, ordered so that the first few also differ in lightness.
+_COLOURS = ("#0072b2", "#d55e00", "#7a8691", "#009e73", "#cc79a7", "#e69f00")
+_MARKERS = ("o", "s", "^", "D", "v", "P")
+_DASHES: tuple[Any, ...] = ("-", (0, (1, 1.6)), (0, (5, 2)), (0, (5, 1.5, 1, 1.5)))
+_STYLE: dict[Any, Any] = {
+    "axes.axisbelow": True,
+    "axes.edgecolor": "#9aa5b1",
+    "axes.grid": True,
+    "axes.grid.axis": "y",
+    "axes.labelcolor": INK,
+    "axes.labelsize": 10.5,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.titlecolor": INK,
+    "axes.titlelocation": "left",
+    "axes.titlesize": 11,
+    "figure.facecolor": "white",
+    "font.family": "sans-serif",
+    "font.size": 10,
+    "grid.color": _FAINT,
+    "grid.linewidth": 0.8,
+    "legend.fontsize": 9.5,
+    "legend.frameon": False,
+    "lines.linewidth": 2.0,
+    "lines.markersize": 5.5,
+    "svg.fonttype": "path",  # looks the same whatever fonts the reader has
+    "svg.hashsalt": "kinhash",  # equal figures give equal files
+    "text.color": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "ytick.major.size": 0,
+}
+
+_LOSS_TERMS = {
+    "loss": "loss",
+    "pull": "pull of similar pairs",
+    "push": "push of dissimilar pairs",
+    "sparsity": "sparsity",
+}
+
+
+@mpl.rc_context(_STYLE)
+def plot_recall_against_radius(curves: Mapping[tuple[str, int], npt.ArrayLike]) -> Figure:
+    """Return recall against radius: one marker per method, one line style per code length.
+
+    Args:
+        curves: By method and number of bits, the recall (a fraction) within radius 0, 1, ...;
+            the shortest length of all is drawn solid, the next dotted, as in the paper.
+    """
+    return _against_radius(curves, "recall (%)")
+
+
+@mpl.rc_context(_STYLE)
+def plot_precision_against_radius(curves: Mapping[tuple[str, int], npt.ArrayLike]) -> Figure:
+    """Return precision against radius, drawn as `plot_recall_against_radius` draws recall."""
+    return _against_radius(curves, "precision (%)")
+
+
+@mpl.rc_context(_STYLE)
+def plot_active_bits(codes_by_name: Mapping[str, Codes]) -> Figure:
+    """Return histograms, one over the other, of how many bits of each code are active.
+
+    Args:
+        codes_by_name: At least one code under every name; signed ones count -1 as active.
+    """
+    _check_any("codes_by_name", codes_by_name)
+    figure, axes = _figure(9, 3.4)
+    for rank, (name, codes) in enumerate(codes_by_name.items()):
+        shares = 100 * np.bincount(codes.n_active) / max(1, len(codes))
+        edges = np.arange(len(shares) + 1) - 0.5
+        colour = _COLOURS[rank % len(_COLOURS)]
+        axes.stairs(shares, edges, fill=True, color=colour, alpha=0.2)
+        axes.stairs(
+            shares,
+            edges,
+            label=f"{name}: {codes.n_active.mean():.1f} of {codes.n_bits} on average",
+            color=colour,
+            linestyle=_DASHES[rank % len(_DASHES)],
+            linewidth=1.6,
+        )
+    axes.set_xlabel("active bits of a code")
+    axes.set_ylabel("share of the database (%)")
+    axes.set_xlim(left=-0.5)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.legend()
+    return figure
+
+
+@mpl.rc_context(_STYLE)
+def plot_neighbours(
+    images: Array,
+    query_rows: npt.ArrayLike,
+    neighbour_rows: Sequence[npt.ArrayLike],
+    correct: Sequence[npt.ArrayLike],
+) -> Figure:
+    """Return a plate of pictures: each query, then its neighbours from left to right.
+
+    A query is framed in grey, a correct neighbour in green; a wrong one has a dashed red frame and
+    a cross.
+
+    Args:
+        images: `(n, h, w)` or `(n, h, w, 3)`, uint8.
+        query_rows: Rows of `images`, one per query.
+        neighbour_rows: For each query the rows of its neighbours, nearest first.
+        correct: For each query whether each of these neighbours is correct.
+    """
+    queries = np.asarray(query_rows)
+    _check_any("query_rows", queries)
+    n_columns = 1 + max(np.size(rows) for rows in neighbour_rows)
+    gap = 0.35  # between the query and its neighbours
+    figure = Figure(figsize=(0.8 * n_columns + 0.3, 0.8 * len(queries) + 0.35), layout="tight")
+    axes = figure.add_subplot(aspect="equal", frame_on=False)
+    for line, (query, rows, right) in enumerate(zip(queries, neighbour_rows, correct, strict=True)):
+        _picture(axes, images[query], 0, line, "query")
+        pairs = zip(np.asarray(rows), np.asarray(right), strict=True)
+        for rank, (row, is_correct) in enumerate(pairs):
+            kind = "correct" if is_correct else "wrong"
+            _picture(axes, images[row], 1 + rank + gap, line, kind)
+    axes.set_xlim(-0.1, n_columns + gap)
+    axes.set_ylim(len(queries), -0.1)
+    places = [0.45, *(1.45 + gap + np.arange(n_columns - 1))]
+    axes.set_xticks(places, ["query", *map(str, range(1, n_columns))])
+    axes.set_yticks([])
+    axes.xaxis.tick_top()
+    axes.tick_params(length=0)
+    axes.grid(visible=False)
+    return figure
+
+
+@mpl.rc_context(_STYLE)
+def plot_history(history: Sequence[Mapping[str, float]]) -> Figure:
+    """Return three panels over the training steps: loss, active bits, unique and empty codes.
+
+    Args:
+        history: A fitted method's `history_`; terms that it lacks are left out.
+
+    Raises:
+        InvalidInputError: It is empty: the method does not learn in steps.
+    """
+    if not history:
+        raise InvalidInputError(
+            "`history` is empty: only methods that learn step by step leave one."
+        )
+    figure = Figure(figsize=(9, 3.1), layout="constrained")
+    left, middle, right = figure.subplots(1, 3)
+    _lines(left, history, _LOSS_TERMS)
+    _lines(middle, history, {"active": "active"})
+    _lines(right, history, {"unique": "unique codes", "empty": "empty codes"}, scale=100)
+    left.set_ylabel("held-out loss")
+    middle.set_ylabel("active bits per code")
+    right.set_ylabel("share of held-out items (%)")
+    left.legend()
+    right.legend()
+    for axes in (left, middle, right):
+        axes.set_xlabel("training step")
+        axes.set_ylim(bottom=0)
+    return figure
+
+
+def data_uri(figure: Figure, format: Literal["svg", "png"] = "svg") -> str:  # noqa: A002 - its name
+    """Return `figure` as a `data:` URI, ready to be the `src` of an `<img>`."""
+    media, metadata = {
+        "svg": ("image/svg+xml", {"Creator": None, "Date": None, "Format": None, "Type": None}),
+        "png": ("image/png", {"Software": None}),
+    }[format]
+    raw = io.BytesIO()
+    with mpl.rc_context(_STYLE):
+        figure.savefig(raw, format=format, dpi=160, metadata=metadata)
+    return f"data:{media};base64,{base64.b64encode(raw.getvalue()).decode()}"
+
+
+def _against_radius(curves: Mapping[tuple[str, int], npt.ArrayLike], y_label: str) -> Figure:
+    _check_any("curves", curves)
+    names = list(dict.fromkeys(name for name, _ in curves))
+    lengths = sorted({n_bits for _, n_bits in curves})
+    figure, axes = _figure(9, 4.3)
+    for (name, n_bits), values in curves.items():
+        rank = names.index(name)
+        percent = 100 * np.asarray(values, dtype=float)
+        is_shortest = n_bits == lengths[0]
+        axes.plot(
+            np.arange(len(percent)),
+            percent,
+            label=f"{name}, {n_bits} bits",
+            color=_COLOURS[rank % len(_COLOURS)],
+            linestyle=_DASHES[lengths.index(n_bits) % len(_DASHES)],
+            marker=_MARKERS[rank % len(_MARKERS)],
+            markerfacecolor=None if is_shortest else "white",
+            clip_on=False,  # a point at 0 or 100 % is drawn whole
+        )
+    axes.set_xlabel("radius: bits in which an answer may differ from the query")
+    axes.set_ylabel(y_label)
+    axes.set_ylim(0, 100)
+    axes.set_xlim(left=-0.25)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), handlelength=3.2, labelspacing=0.9)
+    return figure
+
+
+def _figure(width: float, height: float) -> tuple[Figure, Axes]:
+    figure = Figure(figsize=(width, height), layout="constrained")
+    return figure, figure.add_subplot()
+
+
+def _picture(axes: Axes, image: Array, x: float, y: float, kind: str) -> None:
+    """Draw one picture of 0.9 by 0.9 with its top left corner at (x, y), framed by its kind."""
+    axes.imshow(
+        image,
+        cmap="gray",
+        vmin=0,
+        vmax=255,
+        extent=(x, x + 0.9, y + 0.9, y),
+        interpolation="nearest",
+    )
+    is_wrong = kind == "wrong"
+    axes.add_patch(
+        Rectangle(
+            (x, y),
+            0.9,
+            0.9,
+            fill=False,
+            edgecolor=FRAMES[kind],
+            linewidth=3,
+            linestyle="--" if is_wrong else "-",
+        )
+    )
+    if is_wrong:
+        cross = Line2D(
+            [x + 0.76],
+            [y + 0.14],
+            marker="X",
+            markersize=9,
+            color=FRAMES[kind],
+            markeredgecolor="white",
+        )
+        axes.add_line(cross)
+
+
+def _lines(
+    axes: Axes,
+    history: Sequence[Mapping[str, float]],
+    labels: Mapping[str, str],
+    *,
+    scale: float = 1.0,
+) -> None:
+    steps = [look["step"] for look in history]
+    known = [key for key in labels if key in history[0]]
+    for key, colour, dashes in zip(
+        known, itertools.cycle(_COLOURS), itertools.cycle(_DASHES), strict=False
+    ):
+        values = [scale * look[key] for look in history]
+        axes.plot(steps, values, label=labels[key], color=colour, linestyle=dashes, linewidth=1.6)
+
+
+def _check_any(name: str, values: Iterable[object]) -> None:
+    if not any(True for _ in values):
+        raise InvalidInputError(f"`{name}` must hold at least one entry, got none.")

@@ -1,0 +1,68 @@
+import numpy as np
+import pytest
+
+from kinhash.datasets import DATASETS, Dataset, load
+from kinhash.errors import InvalidInputError
+
+
+def test_the_table_names_every_data_set():
+    assert sorted(DATASETS) == ["cifar10", "digits", "fashion-mnist"]
+
+
+def test_an_unknown_name_is_answered_with_the_nearest_one_and_with_paths():
+    with pytest.raises(InvalidInputError) as caught:
+        load("cifar-10")
+    assert str(caught.value) == (
+        "Unknown data set 'cifar-10'. Did you mean 'cifar10'? "
+        "Known: cifar10, digits, fashion-mnist. "
+        "A path to a .npz, .npy, .parquet or .csv file works, too."
+    )
+
+
+def test_a_missing_file_is_named(tmp_path):
+    path = tmp_path / "mine.npz"
+    with pytest.raises(InvalidInputError, match=f"There is no file {path}"):
+        load(path)
+
+
+def test_a_folder_is_not_a_file(tmp_path):
+    path = tmp_path / "mine.npy"
+    path.mkdir()
+    with pytest.raises(InvalidInputError, match="There is no file"):
+        load(path)
+
+
+@pytest.mark.parametrize("name", ["mine.txt", "mine"])
+def test_another_ending_is_answered_with_the_endings_that_are_read(tmp_path, name):
+    path = tmp_path / name
+    path.write_text("1 2 3", encoding="utf-8")
+    with pytest.raises(
+        InvalidInputError, match=rf"{name} must be a \.npz, \.npy, \.parquet or \.csv file"
+    ):
+        load(path)
+
+
+def test_endings_may_be_capital_and_paths_may_be_text(tmp_path):
+    np.save(tmp_path / "mine.npy", np.ones((2, 3), dtype=np.float32))
+    (tmp_path / "mine.npy").rename(tmp_path / "MINE.NPY")
+    data = load(str(tmp_path / "MINE.NPY"))
+    assert isinstance(data, Dataset)
+    assert data.name == "MINE"
+
+
+def test_a_path_may_start_at_home(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    np.save(tmp_path / "mine.npy", np.ones((2, 3), dtype=np.float32))
+    assert len(load("~/mine.npy")) == 2
+
+
+@pytest.mark.parametrize("option", ["labels", "ids"])
+def test_a_named_data_set_has_its_own_labels_and_ids(option):
+    with pytest.raises(InvalidInputError, match=r"data set 'digits' has its own"):
+        load("digits", **{option: "mine"})
+
+
+def test_a_file_needs_no_root(tmp_path):
+    np.save(tmp_path / "mine.npy", np.ones((2, 3), dtype=np.float32))
+    with pytest.raises(InvalidInputError, match="`root` is the folder of the named data sets"):
+        load("mine.npy", root=tmp_path)

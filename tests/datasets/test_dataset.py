@@ -1,0 +1,129 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kinhash.datasets import Dataset
+from kinhash.errors import InvalidInputError
+
+
+def labelled(labels):
+    return Dataset("toy", np.ones((len(labels), 2), dtype=np.float32), labels=np.asarray(labels))
+
+
+def test_its_length_is_the_number_of_vectors():
+    assert len(labelled([0, 1, 0])) == 3
+
+
+def test_it_cannot_be_reassigned():
+    with pytest.raises(AttributeError):
+        labelled([0, 1]).vectors = np.zeros((2, 2), dtype=np.float32)
+
+
+def test_ten_classes_of_6000_give_200_training_items_and_100_queries_each():
+    labels = np.random.default_rng(0).permutation(np.repeat(np.arange(10), 6000))
+    part = labelled(labels).split(seed=0)
+    np.testing.assert_array_equal(np.bincount(labels[part.train]), [200] * 10)
+    np.testing.assert_array_equal(np.bincount(labels[part.query]), [100] * 10)
+    assert len(part.database) == 59_000
+
+
+def test_a_small_class_gives_a_sixth_to_queries_and_half_to_training():
+    labels = np.array([0] * 120 + [1] * 13 + [2] * 5 + [3])
+    part = labelled(labels).split(n_train=50, n_query=10)
+    np.testing.assert_array_equal(np.bincount(labels[part.query], minlength=4), [10, 2, 0, 0])
+    np.testing.assert_array_equal(np.bincount(labels[part.train], minlength=4), [50, 6, 2, 0])
+
+
+@given(
+    sizes=st.lists(st.integers(1, 40), min_size=1, max_size=5).filter(lambda n: max(n) >= 6),
+    seed=st.integers(0, 2**32),
+)
+def test_parts_are_sorted_disjoint_and_cover_everything(sizes, seed):
+    labels = np.random.default_rng(seed).permutation(
+        np.repeat(np.arange(len(sizes)) * 7 - 3, sizes)
+    )
+    part = labelled(labels).split(seed=seed, n_train=9, n_query=4)
+    for rows in (part.train, part.query, part.database):
+        assert rows.dtype == np.int64
+        assert (np.diff(rows) > 0).all()
+    assert not set(part.train) & set(part.query)
+    assert set(part.train) <= set(part.database)
+    assert sorted([*part.query, *part.database]) == list(range(len(labels)))
+
+
+def test_the_seed_alone_decides_the_split():
+    data = labelled(np.arange(300) % 3)
+    first = data.split(seed=1)
+    np.random.default_rng().random(10)
+    again, other = data.split(seed=1), data.split(seed=2)
+    np.testing.assert_array_equal(first.train, again.train)
+    np.testing.assert_array_equal(first.query, again.query)
+    assert not np.array_equal(first.query, other.query)
+
+
+def test_every_item_of_a_class_may_become_a_query():
+    data = labelled(np.zeros(12, dtype=np.int64))
+    drawn = {int(row) for seed in range(80) for row in data.split(seed=seed).query}
+    assert drawn == set(range(12))
+
+
+def test_classes_that_are_all_too_small_are_refused():
+    with pytest.raises(InvalidInputError, match=r"at least 6 items, .*'toy' has 5"):
+        labelled([0] * 5 + [1] * 3).split()
+
+
+def test_a_split_needs_labels():
+    with pytest.raises(InvalidInputError, match="needs class labels, but data set 'bare' has none"):
+        Dataset("bare", np.ones((3, 2), dtype=np.float32)).split()
+
+
+def test_a_split_needs_one_class_per_item():
+    data = Dataset("tags", np.ones((9, 2), np.float32), labels=np.ones((9, 4), np.uint8))
+    with pytest.raises(InvalidInputError, match=r"one class per item, .* 0/1 matrix of 4 labels"):
+        data.split()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"n_train": 0}, "`n_train` must be an integer of at least 1, got 0"),
+        ({"n_query": 2.5}, r"`n_query` must be an integer of at least 1, got 2\.5"),
+        ({"seed": -1}, "`seed` must be an integer of at least 0, got -1"),
+    ],
+)
+def test_impossible_numbers_are_refused(options, message):
+    with pytest.raises(InvalidInputError, match=message):
+        labelled([0] * 20).split(**options)
+
+
+VECTORS = np.ones((3, 2), dtype=np.float32)
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"vectors": [[1.0]]}, "`vectors` must be a NumPy array, got list"),
+        ({"vectors": VECTORS.astype(float)}, r"`vectors` must be float32 .* got float64"),
+        ({"vectors": VECTORS[0]}, r"shape \(n, d\), got float32 of shape \(2,\)"),
+        ({"vectors": VECTORS[:0]}, r"at least one row and one column, got \(0, 2\)"),
+        ({"labels": np.zeros(4, np.int64)}, "`labels` has 4 items but `vectors` has 3"),
+        ({"labels": np.zeros(3, np.int32)}, "`labels` must be int64 .* got int32"),
+        ({"labels": [0, 1, 2]}, "`labels` must be a NumPy array, got list"),
+        ({"labels": np.zeros((3, 2), np.int64)}, "`labels` must be uint8 .* got int64"),
+        ({"labels": np.full((3, 2), 2, np.uint8)}, "must hold 0 and 1 only, got 2"),
+        ({"labels": np.arange(3), "names": ("a", "b")}, r"in \[0, 1\] .* got 0 to 2"),
+        (
+            {"labels": np.ones((3, 2), np.uint8), "names": ("a",)},
+            "`names` has 1 names but `labels` has 2 columns",
+        ),
+        ({"images": np.zeros((3, 8, 8))}, "`images` must be uint8 .* got float64"),
+        ({"images": np.zeros((3, 8, 8, 4), np.uint8)}, r"\(n, h, w, 3\), got .*\(3, 8, 8, 4\)"),
+        ({"images": np.zeros((2, 8, 8), np.uint8)}, "`images` has 2 items but `vectors` has 3"),
+        ({"ids": np.zeros(2, np.int64)}, "`ids` has 2 items but `vectors` has 3"),
+        ({"ids": np.zeros(3)}, "`ids` must be int64 .* got float64"),
+    ],
+)
+def test_fields_that_do_not_fit_are_refused(fields, message):
+    with pytest.raises(InvalidInputError, match=message):
+        Dataset("toy", **{"vectors": VECTORS, **fields})

@@ -1,0 +1,287 @@
+import decimal
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+from kinhash.datasets import load
+from kinhash.errors import InvalidInputError
+
+
+def csv(tmp_path, text):
+    path = tmp_path / "mine.csv"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+def parquet(tmp_path, columns):
+    path = tmp_path / "mine.parquet"
+    pyarrow.parquet.write_table(pa.table(columns), path)
+    return path
+
+
+@pytest.fixture(params=["csv", "parquet"])
+def write(request, tmp_path):
+    """Write a table of plain columns in either format; return its path."""
+
+    def write(columns):
+        if request.param == "parquet":
+            return parquet(tmp_path, columns)
+        path = tmp_path / "mine.csv"
+        pd.DataFrame(columns).to_csv(path, index=False)
+        return path
+
+    return write
+
+
+def test_numeric_columns_are_the_vector_in_the_files_order(write):
+    data = load(write({"b": [1, 2], "label": [7, 8], "a": [0.5, 1.5], "c": [True, False]}))
+    np.testing.assert_array_equal(data.vectors, [[1, 0.5, 1], [2, 1.5, 0]])
+    assert data.vectors.dtype == np.float32
+    np.testing.assert_array_equal(data.labels, [7, 8])
+    assert data.labels.dtype == np.int64
+    assert data.names is None
+    assert data.ids is None
+    assert data.name == "mine"
+
+
+def test_text_labels_become_numbers_in_alphabetical_order(write):
+    data = load(write({"x": [1.0, 2.0, 3.0], "label": ["dog", "ant", "dog"]}))
+    np.testing.assert_array_equal(data.labels, [1, 0, 1])
+    assert data.names == ("ant", "dog")
+
+
+def test_columns_can_be_chosen_by_name(write):
+    path = write({"x": [1, 2], "kind": ["u", "v"], "label": [3, 4], "number": [30, 20]})
+    data = load(path, labels="kind", ids="number")
+    np.testing.assert_array_equal(data.vectors, [[1, 3], [2, 4]])
+    np.testing.assert_array_equal(data.labels, [0, 1])
+    np.testing.assert_array_equal(data.ids, [30, 20])
+
+
+def test_a_column_called_id_is_no_part_of_the_vector(write):
+    data = load(write({"id": [5, 6], "x": [1, 2]}))
+    np.testing.assert_array_equal(data.ids, [5, 6])
+    np.testing.assert_array_equal(data.vectors, [[1], [2]])
+
+
+def test_an_empty_cell_of_the_vector_becomes_nan(write):
+    data = load(write({"x": [1.0, None], "y": pd.array([None, 3], dtype="Int64")}))
+    np.testing.assert_array_equal(data.vectors, [[1, np.nan], [np.nan, 3]])
+
+
+def test_a_value_beyond_float32_becomes_infinite_without_a_warning(write):
+    np.testing.assert_array_equal(load(write({"x": [1e300, 1.0]})).vectors, [[np.inf], [1]])
+
+
+def test_other_columns_are_named_with_what_to_do(write):
+    path = write({"x": [1], "title": ["a"], "colour": ["red"], "label": [0]})
+    with pytest.raises(InvalidInputError) as caught:
+        load(path)
+    message = str(caught.value)
+    assert "neither numbers nor labels nor ids: title (string), colour (string)." in message
+    assert "Name the label column with `labels`" in message
+
+
+def test_a_long_list_of_other_columns_is_cut(write):
+    with pytest.raises(InvalidInputError, match=r"t4 \(string\) and 3 more\."):
+        load(write({f"t{i}": ["a"] for i in range(8)}))
+
+
+def test_a_column_that_is_not_there_is_answered_with_those_that_are(write):
+    with pytest.raises(InvalidInputError, match=r"`labels` must name one of x, y in .*'z'"):
+        load(write({"x": [1], "y": [2]}), labels="z")
+
+
+def test_an_empty_label_is_refused(write):
+    with pytest.raises(InvalidInputError, match=r"`label` in .* 1 of 3 are empty"):
+        load(write({"x": [1, 2, 3], "label": pd.array([1, None, 2], dtype="Int64")}))
+
+
+def test_fractions_are_no_class_numbers(write):
+    with pytest.raises(InvalidInputError, match=r"`part` in .* whole numbers .* got 0\.5 in row 0"):
+        load(write({"x": [1, 2], "part": [0.5, 1.0]}), labels="part")
+
+
+def test_text_is_no_id(write):
+    with pytest.raises(InvalidInputError, match=r"`word` in .* one whole number per item, got <U1"):
+        load(write({"x": [1, 2], "word": ["a", "b"]}), ids="word")
+
+
+def test_a_table_without_vectors_is_refused(write):
+    with pytest.raises(InvalidInputError, match="must have numeric columns for the vectors"):
+        load(write({"label": [1, 2], "id": [1, 2]}))
+
+
+def test_a_table_without_rows_is_refused(write):
+    with pytest.raises(InvalidInputError, match="must have at least one row, but has none"):
+        load(write({"x": pd.array([], dtype="float64")}))
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_the_index_that_pandas_writes_is_no_part_of_the_vector(tmp_path, suffix):
+    frame = pd.DataFrame({"x": [1.0, 2.0]}, index=[4, 7])
+    path = tmp_path / f"mine.{suffix}"
+    frame.to_csv(path) if suffix == "csv" else frame.to_parquet(path)
+    with pytest.raises(InvalidInputError, match=r"column without a name.* index=False"):
+        load(path)
+
+
+def test_an_empty_csv_file_is_named(tmp_path):
+    with pytest.raises(InvalidInputError, match=r"mine\.csv cannot be read: Empty CSV file\."):
+        load(csv(tmp_path, ""))
+
+
+def test_a_csv_line_of_another_length_is_named(tmp_path):
+    with pytest.raises(InvalidInputError, match=r"cannot be read: .*Expected 2 columns, got 3"):
+        load(csv(tmp_path, "a,b\n1,2\n1,2,3\n"))
+
+
+@pytest.mark.parametrize("text", ["0.5,1.5\n2,3\n", "4,7\n2,3\n"])
+def test_a_csv_file_without_a_header_is_refused_rather_than_losing_its_first_item(tmp_path, text):
+    with pytest.raises(InvalidInputError, match="must start with a line of column names"):
+        load(csv(tmp_path, text))
+
+
+@pytest.mark.parametrize(
+    "text", ["x,label\r\n5,a\r\n", "\ufeffx,label\n5,a", 'x,"label"\n5,"a"\n\n']
+)
+def test_the_usual_dialects_of_csv_are_understood(tmp_path, text):
+    data = load(csv(tmp_path, text))
+    np.testing.assert_array_equal(data.vectors, [[5]])
+    assert data.names == ("a",)
+
+
+@pytest.mark.parametrize("header", ["0,1", "1,2"])
+def test_csv_columns_may_be_numbered(tmp_path, header):
+    np.testing.assert_array_equal(load(csv(tmp_path, f"{header}\n5,6\n")).vectors, [[5, 6]])
+
+
+def test_a_csv_column_of_the_same_name_twice_counts_twice_in_the_vector(tmp_path):
+    data = load(csv(tmp_path, "x,x,label\n1,2,0\n"))
+    np.testing.assert_array_equal(data.vectors, [[1, 2]])
+    with pytest.raises(InvalidInputError, match="has label and label, of which only one"):
+        load(csv(tmp_path, "x,label,label\n1,2,0\n"))
+
+
+def test_csv_names_that_are_not_text_are_refused(tmp_path):
+    with pytest.raises(InvalidInputError, match=r"mine\.csv cannot be read: .*utf-8"):
+        load(csv(tmp_path, b"x,\xff\n1,2\n"))
+
+
+def test_csv_bytes_that_are_not_text_are_refused(tmp_path):
+    with pytest.raises(InvalidInputError, match=r"label` in .* must hold whole numbers or text"):
+        load(csv(tmp_path, b"x,label\n1,\xff\xfe\n"))
+
+
+@pytest.mark.parametrize(
+    "kind", [pa.list_(pa.float32(), 3), pa.list_(pa.float64()), pa.large_list(pa.int16())]
+)
+def test_a_parquet_column_of_lists_is_the_vectors(tmp_path, kind):
+    lists = pa.array([[1, 2, 3], [4, 5, 6]], kind)
+    data = load(
+        parquet(tmp_path, {"id": [8, 9], "title": ["a", "b"], "price": [1.0, 2], "v": lists})
+    )
+    np.testing.assert_array_equal(data.vectors, [[1, 2, 3], [4, 5, 6]])
+    assert data.vectors.dtype == np.float32
+    np.testing.assert_array_equal(data.ids, [8, 9])
+
+
+def test_lists_in_several_row_groups_stay_in_order(tmp_path):
+    values = np.random.default_rng(0).random((100, 4)).astype(np.float32)
+    path = tmp_path / "mine.parquet"
+    table = pa.table({"v": pa.array(list(values)), "label": [str(i % 3) for i in range(100)]})
+    pyarrow.parquet.write_table(table, path, row_group_size=7)
+    data = load(path)
+    np.testing.assert_array_equal(data.vectors, values)
+    np.testing.assert_array_equal(data.labels, np.arange(100) % 3)
+
+
+def test_the_name_of_a_folder_is_no_part_of_the_vector(tmp_path):
+    folder = tmp_path / "year=2024"
+    folder.mkdir()
+    np.testing.assert_array_equal(load(parquet(folder, {"x": [1, 2]})).vectors, [[1], [2]])
+
+
+def test_several_columns_of_lists_must_be_chosen_from(tmp_path):
+    path = parquet(tmp_path, {"v": [[1.0, 2.0]], "w": [[3.0]]})
+    with pytest.raises(InvalidInputError, match=r"several columns of lists: v, w\. Name one"):
+        load(path)
+    np.testing.assert_array_equal(load(path, features="w").vectors, [[3]])
+
+
+@pytest.mark.parametrize(
+    ("column", "message"),
+    [
+        ([[1.0], [1.0, 2.0]], "lists of one length, got 1 to 2"),
+        ([[1.0], None], "1 of 2 are empty"),
+        ([["a"], ["b"]], r"must hold lists of numbers, got list<.*string>"),
+        ([1.0, 2.0], "must hold lists of numbers, got double"),
+        ([[], []], r"n and d at least 1, got .* \(2, 0\)"),
+    ],
+)
+def test_impossible_lists_are_refused(tmp_path, column, message):
+    kind = pa.list_(pa.float32()) if column == [[], []] else None
+    path = parquet(tmp_path, {"v": pa.array(column, kind), "x": [1, 2]})
+    with pytest.raises(InvalidInputError, match=message):
+        load(path, features="v")
+
+
+def test_an_empty_value_inside_a_list_becomes_nan(tmp_path):
+    data = load(parquet(tmp_path, {"v": [[1.0, None], [3.0, 4.0]]}))
+    np.testing.assert_array_equal(data.vectors, [[1, np.nan], [3, 4]])
+
+
+def test_parquet_categories_and_decimals_are_understood(tmp_path):
+    path = parquet(
+        tmp_path,
+        {
+            "price": pa.array([decimal.Decimal("1.25"), decimal.Decimal("2.50")]),
+            "label": pa.array(["u", "t"]).dictionary_encode(),
+        },
+    )
+    data = load(path)
+    np.testing.assert_array_equal(data.vectors, [[1.25], [2.5]])
+    np.testing.assert_array_equal(data.labels, [1, 0])
+    assert data.names == ("t", "u")
+
+
+@pytest.mark.parametrize("content", [b"", b"PAR1", b"a,b\n1,2\n" * 10])
+def test_a_foreign_parquet_file_is_named(tmp_path, content):
+    path = tmp_path / "mine.parquet"
+    path.write_bytes(content)
+    with pytest.raises(InvalidInputError, match=r"mine\.parquet cannot be read: "):
+        load(path)
+
+
+def test_a_damaged_parquet_file_is_named(tmp_path):
+    path = parquet(tmp_path, {"x": np.random.default_rng(0).random(1000)})
+    content = bytearray(path.read_bytes())
+    content[4:200] = bytes(196)
+    path.write_bytes(bytes(content))
+    with pytest.raises(InvalidInputError, match=r"mine\.parquet cannot be read: "):
+        load(path)
+
+
+def test_without_pyarrow_the_extra_is_named(tmp_path):
+    program = (
+        "import sys; sys.modules['pyarrow'] = None\n"
+        "from kinhash.datasets import load\n"
+        "from kinhash.errors import MissingExtraError\n"
+        "try: load(sys.argv[1])\n"
+        "except MissingExtraError as error: sys.stdout.write(str(error))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, csv(tmp_path, "x\n1\n")],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == (
+        "Reading .csv and .parquet files needs pyarrow. "
+        "Install it with: pip install 'kinhash[files]'"
+    )

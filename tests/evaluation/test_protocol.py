@@ -1,0 +1,143 @@
+import doctest
+import math
+
+import numpy as np
+import pytest
+
+import kinhash.evaluation.protocol
+from kinhash.datasets import Dataset, Split
+from kinhash.errors import InvalidInputError, NotFittedError
+from kinhash.evaluation.protocol import (
+    evaluate_fitted,
+    evaluate_method,
+    precision_against_radius,
+    recall_against_radius,
+)
+from kinhash.methods import LSH
+
+
+@pytest.fixture
+def data():
+    """Sixty items in three clouds that overlap."""
+    rng = np.random.default_rng(0)
+    labels = np.repeat([0, 1, 2], 20)
+    vectors = rng.normal(size=(60, 5)) + 2 * np.eye(3, 5)[labels]
+    return Dataset("clouds", vectors.astype(np.float32), labels=labels.astype(np.int64))
+
+
+@pytest.fixture
+def part():
+    rows = np.arange(60)
+    return Split(train=rows[rows % 3 == 0], query=rows[rows % 3 == 1], database=rows[rows % 3 != 1])
+
+
+def naive_rates(data, part, codes, radius):
+    """Mean precision and recall by comparing every pair of rows."""
+    precisions, recalls = [], []
+    for query in part.query:
+        found = [row for row in part.database if np.sum(codes[row] != codes[query]) <= radius]
+        hits = sum(data.labels[row] == data.labels[query] for row in found)
+        precisions.append(hits / len(found) if found else 0.0)
+        recalls.append(hits / np.sum(data.labels[part.database] == data.labels[query]))
+    return np.mean(precisions), np.mean(recalls)
+
+
+def test_a_method_learns_on_train_and_is_measured_on_query_and_database(data, part):
+    found = evaluate_method(LSH(n_bits=8), data, part, radii=[1], at=[3])
+
+    model = LSH(n_bits=8).fit(data.vectors[part.train])
+    codes = model.encode(data.vectors).to_dense()
+    assert np.array_equal(found.query_codes.to_dense(), codes[part.query])
+    assert np.array_equal(found.database_codes.to_dense(), codes[part.database])
+    assert np.array_equal(found.query_labels, data.labels[part.query])
+    assert np.array_equal(found.database_labels, data.labels[part.database])
+    expected = naive_rates(data, part, codes, radius=1)
+    assert found.metrics["precision@r1"] == pytest.approx(expected[0])
+    assert found.metrics["recall@r1"] == pytest.approx(expected[1])
+    assert {"map", "map@3", "mp@3"} <= set(found.metrics)
+    assert found.fit_seconds > 0
+
+
+def test_the_labels_of_train_reach_the_method(data, part):
+    class Watchful(LSH):
+        def fit(self, X, y=None):
+            self.seen_ = X, y
+            return super().fit(X, y)
+
+    method = Watchful(n_bits=8)
+    evaluate_method(method, data, part)
+    assert np.array_equal(method.seen_[0], data.vectors[part.train])
+    assert np.array_equal(method.seen_[1], data.labels[part.train])
+
+
+def test_a_fitted_method_is_measured_as_it_is(data, part):
+    model = LSH(n_bits=8).fit(data.vectors)
+    found = evaluate_fitted(model, data, part)
+    assert found.query_codes == model.encode(data.vectors[part.query])
+    assert math.isnan(found.fit_seconds)
+    with pytest.raises(NotFittedError, match="LSH is not fitted yet"):
+        evaluate_fitted(LSH(n_bits=8), data, part)
+
+
+def test_curves_hold_the_rates_at_every_radius(data, part):
+    found = evaluate_method(LSH(n_bits=8), data, part)
+    codes = LSH(n_bits=8).fit(data.vectors[part.train]).encode(data.vectors).to_dense()
+    expected = np.array([naive_rates(data, part, codes, radius) for radius in range(9)])
+    assert precision_against_radius(found, 8) == pytest.approx(expected[:, 0])
+    assert recall_against_radius(found, 8) == pytest.approx(expected[:, 1])
+    assert recall_against_radius(found, 8)[-1] == 1
+    assert recall_against_radius(found, 0).shape == (1,)
+
+
+def test_items_may_have_several_labels(data, part):
+    tags = np.zeros((60, 4), np.uint8)
+    tags[np.arange(60), data.labels] = 1
+    tags[:, 3] = 1  # everything has this one in common
+    tagged = Dataset("tagged", data.vectors, labels=tags)
+    found = evaluate_method(LSH(n_bits=8), tagged, part)
+    assert found.metrics["map"] == pytest.approx(1)
+
+
+@pytest.mark.parametrize(("name", "row"), [("train", 3), ("database", 4)])
+def test_a_query_that_is_also_searched_or_learned_from_is_refused(data, part, name, row):
+    rows = {"train": part.train, "query": part.query, "database": part.database}
+    rows[name] = np.append(rows[name], row)
+    rows["query"] = np.append(part.query, 3) if name == "train" else part.query
+    rows["database"] = rows["database"][rows["database"] != 3]
+    n_queries = len(rows["query"])
+    message = rf"^1 of {n_queries} queries are also in `part.{name}`, such as row {row}"
+    for evaluate in (evaluate_method, evaluate_fitted):
+        with pytest.raises(InvalidInputError, match=message):
+            evaluate(LSH(n_bits=8).fit(data.vectors), data, Split(**rows))
+
+
+def test_a_refused_split_leaves_the_method_unfitted(data, part):
+    method = LSH(n_bits=8)
+    with pytest.raises(InvalidInputError):
+        evaluate_method(method, data, Split(part.train, part.train, part.database))
+    assert not hasattr(method, "encoder_")
+
+
+def test_a_split_of_another_data_set_is_refused(data, part):
+    beyond = Split(part.train, np.array([1, 60]), part.database)
+    with pytest.raises(
+        InvalidInputError, match=r"holds rows 1 to 60, but data set 'clouds' has 60"
+    ):
+        evaluate_method(LSH(n_bits=8), data, beyond)
+    negative = Split(part.train, np.array([-1, 1]), part.database)
+    with pytest.raises(InvalidInputError, match="holds rows -1 to 1"):
+        evaluate_method(LSH(n_bits=8), data, negative)
+
+
+def test_an_empty_part_is_refused(data, part):
+    with pytest.raises(InvalidInputError, match=r"`part.query` must hold at least one row, got no"):
+        evaluate_method(LSH(n_bits=8), data, Split(part.train, part.query[:0], part.database))
+
+
+def test_a_data_set_without_labels_is_refused(data, part):
+    with pytest.raises(InvalidInputError, match="'plain' has no labels"):
+        evaluate_method(LSH(n_bits=8), Dataset("plain", data.vectors), part)
+
+
+def test_examples_run():
+    assert doctest.testmod(kinhash.evaluation.protocol).failed == 0
