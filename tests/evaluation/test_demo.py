@@ -144,7 +144,7 @@ def test_conclusions_follow_the_numbers():
     }
     assert plain == {
         "recall": "Recall at radius 0, from 48 to 128 bits: SparseHash goes from 80.0 % to 60.0 % "
-        "and keeps 75 % of it; LSH goes from 0.0 % to 0.0 %.",
+        "(75 % of it); LSH goes from 0.0 % to 0.0 %.",
         "ranking": "When the whole database is ranked instead, mAP at 128 bits is 50.0 % for "
         "SparseHash, 75.0 % for LSH.",
         "rivals": "Ahead of SparseHash at the same length: LSH in mAP with 128 bits "

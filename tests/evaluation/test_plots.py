@@ -66,7 +66,7 @@ def test_active_bits_are_counted_for_signed_codes_too(signed):
     for steps in (fill, outline):
         assert steps.get_data().values.tolist() == [25, 50, 25]
         assert steps.get_data().edges.tolist() == [-0.5, 0.5, 1.5, 2.5]
-    assert outline.get_label() == "mine: 1.0 of 3 on average"
+    assert outline.get_label() == "mine: mean 1.0 of 3"
     assert axes.get_xlabel() == "active bits of a code"
     assert axes.get_ylabel() == "share of the database (%)"
 

@@ -13,7 +13,9 @@ def demo(
     out: Annotated[
         Path, typer.Option("--out", "-o", metavar="FOLDER", help="The folder to write.")
     ] = Path("kinhash-demo"),
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Makes the demo repeatable.")] = 0,
+    seed: Annotated[
+        int, typer.Option("--seed", metavar="N", min=0, help="Makes the demo repeatable.")
+    ] = 0,
     output: options.Output = options.Format.TABLE,
     force: options.Force = False,
     _debug: options.Debug = False,

@@ -1,5 +1,6 @@
 """`kinhash evaluate`: how well a model's codes retrieve rows of the same class."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -29,16 +30,23 @@ def evaluate(
         int | None,
         typer.Option(
             "--seed",
+            metavar="N",
             min=0,
             help="Chooses the split. [default: that of the model]",
             show_default=False,
         ),
     ] = None,
     radii: Annotated[
-        str, typer.Option("--radii", help="Distances to measure precision and recall at.")
+        str,
+        typer.Option(
+            "--radii", metavar="R,R", help="Distances to measure precision and recall at."
+        ),
     ] = "0,2",
     at: Annotated[
-        str, typer.Option("--at", help="Ranking lengths to measure mAP and precision at.")
+        str,
+        typer.Option(
+            "--at", metavar="K,K", help="Ranking lengths to measure mAP and precision at."
+        ),
     ] = "10,5000",
     output: options.Output = options.Format.TABLE,
     features: options.Features = None,
@@ -65,6 +73,7 @@ def evaluate(
     if queries is None:
         measures = _of_split(method, dataset, seed, wanted)
     else:
+        _check_apart(queries, data)
         others = inputs.load_data(queries, features=features, labels=labels, ids=ids, root=root)
         measures = _of_two(method, others, dataset, wanted)
     emit(_shown(measures, output))
@@ -102,6 +111,14 @@ def _of_two(
     metrics = evaluate_codes(codes[0], labels[0], codes[1], labels[1], **wanted)
     sizes = {"n_queries": len(queries), "n_database": len(database)}
     return {"data": database.name, "queries": queries.name, **sizes, **metrics}
+
+
+def _check_apart(queries: str, data: str) -> None:
+    if Path(queries).resolve() == Path(data).resolve():
+        raise InvalidInputError(
+            f"--queries and DATA are both {data}, but a row that finds itself measures nothing. "
+            "Leave --queries out to split it."
+        )
 
 
 def _labels(dataset: "Dataset") -> Any:  # noqa: ANN401 - an array

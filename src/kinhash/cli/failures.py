@@ -24,7 +24,7 @@ def guarded(argv: Sequence[str] | None) -> int:
         from kinhash.cli import app  # inside: Ctrl-C may come while it is imported
 
         with messages.as_lines():
-            return app.run(words)
+            return app.run(list(words))  # a copy: click takes words away
     except BrokenPipeError:
         results.discard(sys.stdout)
         results.discard(sys.stderr)
@@ -55,13 +55,13 @@ def _told(error: BaseException, words: Sequence[str]) -> tuple[str, int]:
 
 def _usage(error: Any, words: Sequence[str]) -> str:  # noqa: ANN401 - see _told
     """Return click's own words, closed by where to look."""
-    message = str(error.format_message())
+    message = str(error.format_message()).replace("Value error, ", "", 1)
     near = getattr(error, "possibilities", None)
     if near:
         message = f"{message.partition(' (')[0]}. Did you mean {' or '.join(sorted(near))}?"
     elif message[-1:] not in ".?!":
         message += "."
     # An error that a command raises itself has no context; then the first word is the command.
-    command = next(word for word in words if not word.startswith("-"))
-    path = error.ctx.command_path if error.ctx else f"kinhash {command}"
+    command = [word for word in words if not word.startswith("-")][:1]
+    path = error.ctx.command_path if error.ctx else " ".join(["kinhash", *command])
     return f"{message} See {path} --help."

@@ -42,6 +42,7 @@ def search(
         int | None,
         typer.Option(
             "--radius",
+            metavar="R",
             min=0,
             help="Find every item within this many bits; 0 finds equal codes.",
             show_default=False,
@@ -51,6 +52,7 @@ def search(
         int | None,
         typer.Option(
             "--top-k",
+            metavar="K",
             min=1,
             help="Or find this many nearest items; at equal distance the lowest ids win.",
             show_default=False,
@@ -60,6 +62,7 @@ def search(
         int | None,
         typer.Option(
             "--limit",
+            metavar="N",
             min=0,
             help=f"Print this many matches at most, 0 for all. [default: {TABLE_LIMIT} in a "
             "table, all in json and csv]",
@@ -81,7 +84,7 @@ def search(
     from kinhash.cli import inputs
 
     if (radius is None) == (k is None):
-        raise typer.BadParameter("give one of them", param_hint="'--radius' / '--top-k'")
+        raise typer.BadParameter("give exactly one of the two", param_hint="'--radius' / '--top-k'")
     items = inputs.load_codes(codes)
     method = inputs.load_model(model)
     dataset = inputs.load_data(queries, features=features, labels=labels, ids=ids, root=root)

@@ -35,18 +35,16 @@ def build_method(
         typer.BadParameter: The same for an assignment.
     """
     stored = {} if config is None else _read(config)
-    name = name or _typed("method", stored.pop("method", DEFAULT_METHOD), str)
+    stored_name = stored.pop("method", DEFAULT_METHOD)
+    name = name or str(stored_name)
     if name not in METHODS:
         raise unknown_name("method", name, METHODS)
     method = METHODS[name]
-    kinds = parameter_kinds(method)
-    for key in stored:
-        _check_known(key, method, kinds, f"{config}: ")
     given = {key: value for key, value in options.items() if value is not None}
     for key in given:
-        _check_known(key, method, kinds)
-    parameters = {key: _typed(key, value, kinds[key]) for key, value in stored.items()}
-    return method(**(parameters | given | _assigned(assignments, method, given)))
+        _check_known(key, method)
+    configured = _configured(config, stored, method)
+    return method(**(configured | given | _assigned(assignments, method, given)))
 
 
 def parameter_kinds(method: type[HashMethod]) -> dict[str, Any]:
@@ -68,6 +66,19 @@ def _read(config: Path) -> dict[str, Any]:
         raise InvalidInputError(f"{config} must be a TOML file: {error}.") from error
 
 
+def _configured(
+    config: Path | None, stored: Mapping[str, Any], method: type[HashMethod]
+) -> dict[str, Any]:
+    configured = {}
+    for key, value in stored.items():
+        try:
+            _check_known(key, method)
+            configured[key] = _typed(key, value, parameter_kinds(method)[key])
+        except InvalidInputError as error:
+            raise InvalidInputError(f"{config}: {error}") from error
+    return configured
+
+
 def _assigned(
     assignments: Sequence[str], method: type[HashMethod], given: Mapping[str, Any]
 ) -> dict[str, Any]:
@@ -84,21 +95,18 @@ def _assigned(
 
 
 def _assignment(assignment: str, method: type[HashMethod]) -> tuple[str, Any]:
-    kinds = parameter_kinds(method)
     key, equals, text = (part.strip() for part in assignment.partition("="))
     if not equals:
         raise InvalidInputError(f"Expected name=value, got {assignment!r}.")
-    _check_known(key, method, kinds)
-    return key, _typed(key, _parsed(text, kinds[key]), kinds[key])
+    _check_known(key, method)
+    kind = parameter_kinds(method)[key]
+    return key, _typed(key, _parsed(text, kind), kind)
 
 
-def _check_known(
-    key: str, method: type[HashMethod], kinds: Mapping[str, Any], source: str = ""
-) -> None:
-    if key not in kinds:
-        raise InvalidInputError(
-            f"{source}{unknown_name(f'parameter of {method.name}', key, kinds)}"
-        )
+def _check_known(key: str, method: type[HashMethod]) -> None:
+    known = parameter_kinds(method)
+    if key not in known:
+        raise unknown_name(f"parameter of {method.name}", key, known)
 
 
 def _parsed(text: str, kind: Any) -> Any:  # noqa: ANN401 - of the kind asked for

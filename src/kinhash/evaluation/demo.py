@@ -18,7 +18,7 @@ from kinhash.evaluation.report import Fact, Section, write_report
 from kinhash.evaluation.tables import Row, heading
 from kinhash.index.reference import search_top_k
 from kinhash.methods import LSH, HashMethod, NNHash, SparseHash
-from kinhash.progress import Report
+from kinhash.progress import Report, silent
 
 REPORT = "report.html"
 MODEL = "model.kinhash"
@@ -86,7 +86,8 @@ def run_demo(
             `bits` are not two ascending lengths.
         MissingExtraError: torch is not installed.
     """
-    out, report = Path(out), report or _silent
+    out = Path(out)
+    report = report or silent
     short, long = bits
     if short >= long:
         raise InvalidInputError(f"`bits` must be two ascending lengths, got {bits}.")
@@ -128,10 +129,6 @@ def run_demo(
     )
     report(len(plan) + 1, len(plan) + 1, "done")
     return DemoResult(out / REPORT, out / MODEL, rows)
-
-
-def _silent(_done: int, _total: int, _note: str) -> None:
-    pass
 
 
 def _prepare(out: Path, *, force: bool) -> None:
@@ -211,7 +208,7 @@ def _recall_sentence(results: Results) -> str:
     for name in _names(results):
         before, after = (results[name, n_bits].metrics["recall@r0"] for n_bits in (short, long))
         # A ratio of two rates near zero would be noise.
-        kept = f" and keeps {_percent(after / before, 0)} of it" if before >= 0.01 else ""
+        kept = f" ({_percent(after / before, 0)} of it)" if before >= 0.01 else ""
         parts.append(f"{name} goes from {_percent(before)} to {_percent(after)}{kept}")
     return f"Recall at radius 0, from {short} to {long} bits: {'; '.join(parts)}."
 
@@ -262,7 +259,9 @@ def _rivals_sentence(results: Results) -> str:
             )
     if lost:
         return f"Ahead of {ours} at the same length: {'; '.join(lost)}."
-    return f"At the same length, no other method is ahead of {ours} in any of these rates."
+    return (
+        f"At the same length, no other method is ahead of {ours} in mAP, precision, recall or F1."
+    )
 
 
 def _plate_section(data: Dataset, part: Split, evaluation: Evaluation) -> Section:

@@ -106,7 +106,7 @@ def plot_active_bits(codes_by_name: Mapping[str, Codes]) -> Figure:
         axes.stairs(
             shares,
             edges,
-            label=f"{name}: {codes.n_active.mean():.1f} of {codes.n_bits} on average",
+            label=f"{name}: mean {codes.n_active.mean():.1f} of {codes.n_bits}",
             color=colour,
             linestyle=_DASHES[rank % len(_DASHES)],
             linewidth=1.6,
@@ -115,7 +115,7 @@ def plot_active_bits(codes_by_name: Mapping[str, Codes]) -> Figure:
     axes.set_ylabel("share of the database (%)")
     axes.set_xlim(left=-0.5)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    axes.legend()
+    axes.legend(loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0.3, ncols=3)
     return figure
 
 

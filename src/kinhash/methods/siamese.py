@@ -121,6 +121,11 @@ class SiameseMethod(HashMethod):
         except ImportError as error:
             raise MissingExtraError("Training needs torch", "train") from error
 
+        try:
+            torch.empty(0, device=self.device)
+        except (RuntimeError, AssertionError) as error:
+            reason = str(error).splitlines()[0]
+            raise InvalidInputError(f"`device` {self.device!r} cannot be used: {reason}") from error
         vectors = self._checked(X, reset=True)
         source = pair_source(
             vectors,
@@ -147,7 +152,7 @@ class SiameseMethod(HashMethod):
         title = f"{type(self).__name__}, {self.n_bits} bits"
         with single_thread(), progress_bar(title, shown=self.verbose) as report:
             network = self._network(torch.from_numpy(self._dictionary(vectors, mean, scale)))
-            log = train(
+            self.history_, kept = train(
                 network,
                 self._loss(),
                 source,
@@ -157,8 +162,7 @@ class SiameseMethod(HashMethod):
                 on_early=self._warn_early,
             )
         self.encoder_ = network.encoder(mean, scale)
-        self.history_ = log
-        self._warn_after(vectors)
+        self._warn_after(vectors, kept)
 
     def _dictionary(self, X: Array, mean: Array, scale: Array) -> Array:
         """Return `n_bits` random training vectors of unit length: the initial W."""
@@ -193,9 +197,10 @@ class SiameseMethod(HashMethod):
     def _warn_early(self, initial: float, early: float) -> None:
         wanted = self._healthy_distance()
         if initial < min(SATURATED_DISTANCE, wanted / 7):
+            cause, change = ("hardly move", "Raise") if self.beta < 1 else ("saturate", "Lower")
             message = (
-                f"Dissimilar items start {initial:.2g} bits apart: the inputs saturate the "
-                f"network. Lower `beta` (now {self.beta:g})."
+                f"Dissimilar items start {initial:.2g} bits apart: the inputs {cause} the "
+                f"network's outputs. {change} `beta` (now {self.beta:g}) to 3."
             )
         elif early < min(EARLY_DISTANCE, wanted * 3 / 7):
             message = (
@@ -206,15 +211,14 @@ class SiameseMethod(HashMethod):
             return
         warnings.warn(message, CollapseWarning, stacklevel=5)
 
-    def _warn_after(self, X: Array) -> None:
+    def _warn_after(self, X: Array, kept: dict[str, float]) -> None:
         least = min(COLLAPSED_DISTANCE, self._healthy_distance() / 7)
-        last = self.history_[-1]
-        if last["code_distance"] >= least:
+        if kept["code_distance"] >= least:
             return
         codes = self.encoder_.encode(X[:: math.ceil(len(X) / MAX_CHECKED_ROWS)])
         empty = float((codes.n_active == 0).mean())
         remedy = self._remedy()
-        if last["dissimilar_distance"] >= 2 * least:
+        if kept["dissimilar_distance"] >= 2 * least:
             # The outputs differ, but not enough to round to different codes.
             remedy = f"Outputs are far from binary: raise `beta` (now {self.beta:g}) to 3."
         warnings.warn(

@@ -131,8 +131,9 @@ class SparseHash(SiameseMethod):
         from kinhash.training.network import CodNetwork, IstaNetwork  # noqa: PLC0415 - torch
 
         if self.encoder == "cod":
-            n_active = self.n_active or min(DEFAULT_ACTIVE, self.n_bits)
-            return CodNetwork(dictionary, beta=self.beta, n_steps=n_active, signed=self.signed)
+            return CodNetwork(
+                dictionary, beta=self.beta, n_steps=self._n_active(), signed=self.signed
+            )
         return IstaNetwork(dictionary, beta=self.beta, n_steps=self.n_layers, signed=self.signed)
 
     def _loss(self) -> Any:  # noqa: ANN401 - torch stays out of signatures
@@ -143,7 +144,12 @@ class SparseHash(SiameseMethod):
         )
 
     def _healthy_distance(self) -> float:
-        return min(self.margin, float(self.n_bits))
+        # Two codes of k active bits are at most 2k apart, whatever the margin asks for.
+        farthest = 2 * self._n_active() if self.encoder == "cod" else self.n_bits
+        return min(self.margin, float(farthest))
+
+    def _n_active(self) -> int:
+        return self.n_active or min(DEFAULT_ACTIVE, self.n_bits)
 
     def _push_over_pull(self) -> float:
         """Slope of the push over that of the pull where two codes are equal."""

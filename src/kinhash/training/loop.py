@@ -106,7 +106,7 @@ def train(
     *,
     report: Report,
     on_early: Callable[[float, float], None],
-) -> list[dict[str, float]]:
+) -> tuple[list[dict[str, float]], dict[str, float]]:
     """Train `network` in place and leave it at its best held-out loss.
 
     Args:
@@ -122,7 +122,8 @@ def train(
     Returns:
         One record per look at the held-out part (at the training part, if too little is held
         out): the loss and its terms, the mean distances of the outputs, and of the codes the
-        distance of dissimilar pairs, active bits, share of unique and of empty ones.
+        distance of dissimilar pairs, active bits, share of unique and of empty ones. And the
+        record of the network that is kept.
     """
     rng = np.random.default_rng(schedule.seed)
     learned, held_out = source.split(rng, schedule.validation_share)
@@ -155,7 +156,7 @@ def train(
         }
 
     records: list[dict[str, float]] = []
-    best, best_loss, stale, initial = copy.deepcopy(network.state_dict()), math.inf, 0, math.nan
+    kept, best, stale, initial = {"loss": math.inf}, network.state_dict(), 0, math.nan
     batches = _endless(learned, rng, schedule.batch_size)
     for step, rows in zip(range(1, total + 1), batches, strict=False):
         found = evaluate(rows)
@@ -173,14 +174,14 @@ def train(
         record = look(step)
         records.append(record)
         report(step, total, f"loss {record['loss']:.3f}  {record['active']:.1f} active bits")
-        if record["loss"] < best_loss or not stops_early:
-            best, best_loss, stale = copy.deepcopy(network.state_dict()), record["loss"], 0
+        if record["loss"] < kept["loss"] or not stops_early:
+            kept, best, stale = record, copy.deepcopy(network.state_dict()), 0
         else:
             stale += 1
             if stale >= schedule.patience:
                 break
     network.load_state_dict(best)
-    return records
+    return records, kept
 
 
 def _optimiser(network: nn.Module, schedule: Schedule) -> torch.optim.Optimizer:

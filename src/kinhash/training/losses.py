@@ -115,7 +115,7 @@ class ContrastiveLoss:
         squared = A.square().sum(dim=1)[:, None] + B.square().sum(dim=1) - 2 * A @ B.T
         # The root's slope is infinite at 0, where the diagonal is: keep away from it.
         squared = squared.clamp(min=1e-12)
-        weights = 2 * pair_weights(similar, known, 0.5)
+        weights = 2 * pair_weights(similar, known, 0.5).to(A.dtype)
         pull = 0.5 * (squared * weights * similar).sum()
         gaps = (self.margin - squared.sqrt()).clamp(min=0)
         push = 0.5 * (gaps.square() * weights * ~similar).sum()
@@ -125,7 +125,7 @@ class ContrastiveLoss:
 
 def pair_weights(similar: Tensor, known: Tensor, similar_share: float) -> Tensor:
     """Return each pair's weight in the average; pairs that are not known weigh nothing."""
-    positive, negative = similar & known, ~similar & known
+    positive, negative = (similar & known).double(), (~similar & known).double()
     return positive * (similar_share / positive.sum().clamp(min=1)) + negative * (
         (1 - similar_share) / negative.sum().clamp(min=1)
     )

@@ -1,0 +1,60 @@
+# Each target sets itself up: a virtual environment in .venv, the compiled core, what it needs.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALL := $(BIN)/python -m pip install --quiet --constraint constraints.txt
+
+# What the installation depends on: how to build, the native sources, and which modules there are
+# (an editable install lists them, so a new file means a new installation).
+SOURCES := pyproject.toml CMakeLists.txt constraints.txt $(wildcard native/*)
+MODULES := $(shell find src -name '*.py' | sort | cksum | cut -d' ' -f1)
+DEMO := $(VENV)/.demo-$(MODULES)
+DEV := $(VENV)/.dev-$(MODULES)
+
+.PHONY: demo test lint format bench clean help
+help:
+	@echo "make demo    train on built-in digits, write a page of pictures (a minute)"
+	@echo "make test    the tests"
+	@echo "make lint    formatting, lint, types, import contracts, spelling"
+	@echo "make bench   how fast is it, against peers"
+
+demo: $(DEMO)
+	$(BIN)/kinhash demo --out kinhash-demo --force
+
+test: $(DEV)
+	tests/prepare
+	$(BIN)/python -m pytest -n auto
+
+lint: $(DEV)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/codespell
+
+format: $(DEV)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(DEV)
+	$(BIN)/python benchmarks/bench_train.py
+	$(BIN)/python benchmarks/bench_encode.py
+
+clean:
+	rm -rf $(VENV) build kinhash-demo
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "kinhash needs Python 3.11 or newer, $(PYTHON) is $$($(PYTHON) --version 2>&1). Try: make PYTHON=python3.12 ..."; exit 1; }
+	@command -v c++ > /dev/null || { echo "kinhash needs a C++ compiler (c++), such as the package g++."; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(DEMO): $(SOURCES) | $(BIN)/python
+	@echo "Installing kinhash and what the demo needs into $(VENV) (once, a minute or two) ..."
+	$(INSTALL) --editable '.[train,plot]'
+	@rm -f $(VENV)/.demo-* && touch $@
+
+$(DEV): $(SOURCES) | $(BIN)/python
+	@echo "Installing kinhash and its development tools into $(VENV) (once, a minute or two) ..."
+	$(INSTALL) --editable '.[dev]'
+	@rm -f $(VENV)/.dev-* $(VENV)/.demo-* && touch $@ $(DEMO)

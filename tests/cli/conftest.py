@@ -1,0 +1,73 @@
+import dataclasses
+
+import numpy as np
+import pytest
+
+from kinhash.cli import main
+
+# A fit that takes a moment and still separates the classes of `items`.
+TINY = ("--n-bits", "16", "--set", "max_steps=50")
+
+
+@dataclasses.dataclass
+class Outcome:
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def run(capsys):
+    """Run a command line in this process; give its exit code, stdout and stderr."""
+
+    def run(*words):
+        code = main([str(word) for word in words])
+        captured = capsys.readouterr()
+        return Outcome(code, captured.out, captured.err)
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def items():
+    """Vectors of three well separated classes, 40 of each, and their labels."""
+    rng = np.random.default_rng(7)
+    labels = np.repeat(np.arange(3), 40)
+    centres = rng.normal(size=(3, 6)) * 4
+    vectors = (centres[labels] + rng.normal(size=(120, 6))).astype(np.float32)
+    return vectors, labels
+
+
+@pytest.fixture(scope="session")
+def npz(items, tmp_path_factory):
+    path = tmp_path_factory.mktemp("data") / "items.npz"
+    np.savez(path, vectors=items[0], labels=items[1])
+    return path
+
+
+@pytest.fixture(scope="session")
+def csv_file(items, tmp_path_factory):
+    """The same items as a table, with class names and ids that start at 1,000."""
+    path = tmp_path_factory.mktemp("data") / "items.csv"
+    lines = ["id,a,b,c,d,e,f,label"]
+    for row, (vector, label) in enumerate(zip(*items, strict=True)):
+        numbers = ",".join(str(float(value)) for value in vector)
+        lines.append(f"{1000 + row},{numbers},class-{label}")
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+@pytest.fixture(scope="session")
+def model(npz, tmp_path_factory):
+    """A file with a model of `items`."""
+    path = tmp_path_factory.mktemp("model") / "model.kinhash"
+    assert main(["train", str(npz), "--out", str(path), *TINY]) == 0
+    return path
+
+
+@pytest.fixture(scope="session")
+def codes(npz, model, tmp_path_factory):
+    """A file with the codes of `items`, by `model`."""
+    path = tmp_path_factory.mktemp("codes") / "codes.kinhash"
+    assert main(["encode", str(model), str(npz), "--out", str(path)]) == 0
+    return path

@@ -1,0 +1,116 @@
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import typer
+
+import kinhash
+from kinhash.cli import app
+from kinhash.evaluation.tables import Format as TableFormat
+
+COMMANDS = typer.main.get_command(app.app).commands
+DOCS = Path(__file__).parents[2] / "docs" / "cli.md"
+
+
+def test_the_commands_are_those_of_the_contract():
+    assert list(COMMANDS) == ["demo", "train", "encode", "search", "evaluate", "info"]
+
+
+def test_version(run):
+    done = run("--version")
+    assert (done.code, done.out) == (0, f"kinhash {kinhash.__version__}\n")
+
+
+def test_without_a_command_the_help_goes_to_stderr_and_the_exit_code_is_2(run):
+    done = run()
+    assert (done.code, done.out) == (2, "")
+    assert done.err == run("--help").out
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_each_help_ends_with_an_example_of_that_command(run, name):
+    done = run(name, "--help")
+    assert (done.code, done.err) == (0, "")
+    example, line = done.out.rstrip().splitlines()[-2:]
+    assert example.strip() == "Example:"
+    assert line.strip().startswith(f"kinhash {name}")
+
+
+def test_the_main_help_ends_with_an_example(run):
+    assert run("--help").out.rstrip().endswith("Example:\n    kinhash demo")
+
+
+def test_no_summary_is_cut_off(run):
+    assert "..." not in run("--help").out.partition("Commands:")[2]
+
+
+def test_the_examples_run_one_after_the_other(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for command, example in app.EXAMPLES.items():
+        words = example.split()[1:]
+        if command.__name__ == "demo":  # has a test of its own
+            continue
+        if command.__name__ == "train":
+            words += ["--set", "max_steps=50"]
+        assert run(*words).code == 0
+
+
+def test_help_imports_nothing_heavy():
+    code = "import sys; from kinhash.cli import main; main(['--help']); print(*sys.modules)"
+    done = subprocess.run((sys.executable, "-c", code), check=True, capture_output=True, text=True)
+    loaded = set(done.stdout.splitlines()[-1].split())
+    assert "kinhash.cli.train" in loaded
+    assert not loaded & {"torch", "sklearn", "scipy", "numpy", "pyarrow", "matplotlib", "rich"}
+
+
+def test_a_shell_can_ask_for_completions(tmp_path):
+    done = subprocess.run(
+        (sys.executable, "-m", "kinhash"),
+        env={
+            "_KINHASH_COMPLETE": "complete_bash",
+            "COMP_WORDS": "kinhash ev",
+            "COMP_CWORD": "1",
+            "HOME": str(tmp_path),
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout.split() == ["evaluate"]
+
+
+def test_formats_are_those_of_the_tables():
+    from typing import get_args
+
+    from kinhash.cli.options import Format
+
+    assert tuple(Format) == get_args(TableFormat)
+
+
+def sections():
+    """The text of each `## kinhash NAME` section of the documentation."""
+    parts = re.split(r"^## `kinhash (\w+)`$", DOCS.read_text("utf-8"), flags=re.MULTILINE)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+def test_each_command_has_its_section_and_no_other():
+    assert list(sections()) == list(COMMANDS)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_each_option_and_argument_is_documented(name):
+    text = sections()[name]
+    for parameter in COMMANDS[name].params:
+        words = [word for word in parameter.opts + parameter.secondary_opts if word != "--help"]
+        for word in words if parameter.param_type_name == "option" else [parameter.metavar]:
+            assert f"`{word}" in text, f"{word} of kinhash {name}"
+    documented = re.findall(r"^\| `(--[a-z-]+)", text, flags=re.MULTILINE)
+    known = {word for parameter in COMMANDS[name].params for word in parameter.opts}
+    assert set(documented) <= known
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_each_section_shows_a_run(name):
+    assert f"$ kinhash {name}" in sections()[name]

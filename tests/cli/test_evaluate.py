@@ -1,0 +1,140 @@
+import csv
+import io
+import json
+
+import numpy as np
+import pytest
+
+import kinhash
+from kinhash.datasets import load
+from kinhash.metrics import evaluate_codes
+
+
+def test_json_holds_the_measures_of_the_split(run, model, npz):
+    done = run("evaluate", model, npz, "--radii", "1", "--at", "5", "--format", "json")
+    assert done.code == 0
+    found = json.loads(done.out)
+    data, encoder = load(npz), kinhash.load(model)
+    part = data.split(seed=0)
+    expected = evaluate_codes(
+        encoder.encode(data.vectors[part.query]),
+        data.labels[part.query],
+        encoder.encode(data.vectors[part.database]),
+        data.labels[part.database],
+        radii=[1],
+        at=[5],
+    )
+    assert found == {
+        "data": "items",
+        "seed": 0,
+        "n_queries": 18,
+        "n_database": 102,
+        **{key: pytest.approx(value) for key, value in expected.items()},
+    }
+
+
+def test_csv_has_one_row_with_the_same_keys(run, model, npz):
+    text = run("evaluate", model, npz, "--format", "csv").out
+    (row,) = csv.DictReader(io.StringIO(text))
+    record = json.loads(run("evaluate", model, npz, "--format", "json").out)
+    assert row == {key: str(value) for key, value in record.items()}
+
+
+def test_the_table_shows_each_radius_and_ranking_length(run, model, npz):
+    text = run("evaluate", model, npz).out
+    starts = [line.split("  ")[0] for line in text.splitlines()]
+    assert starts[2:7] == ["all", "first 10", "first 5000", "r = 0", "r ≤ 2"]
+    assert "n_queries" in text
+
+
+def test_digits_are_evaluated_end_to_end(run, tmp_path):
+    out = tmp_path / "model.kinhash"
+    words = ("--n-bits", "32", "--set", "max_steps=50")
+    assert run("train", "digits", "--out", out, *words).code == 0
+    done = run("evaluate", out, "digits", "--format", "json")
+    assert done.code == 0
+    measures = json.loads(done.out)
+    assert measures["n_queries"] == 296
+    assert measures["map"] > 0.3  # chance is 0.1
+
+
+def test_the_split_is_that_of_the_model_unless_another_is_asked_for(run, npz, tmp_path):
+    out = tmp_path / "model.kinhash"
+    words = ("--method", "lsh", "--n-bits", "16", "--seed", "5")
+    assert run("train", npz, "--out", out, *words).code == 0
+    own = run("evaluate", out, npz, "--format", "json")
+    assert json.loads(own.out)["seed"] == 5
+    assert "warning" not in own.err
+    other = run("evaluate", out, npz, "--format", "json", "--seed", "6")
+    assert json.loads(other.out)["seed"] == 6
+    assert "warning: the model was trained with seed 5, so queries of split 6 may be" in other.err
+
+
+def test_queries_of_another_file_are_compared_by_class_name(run, model, items, tmp_path):
+    """In each file by itself, the classes are numbered from 0."""
+    vectors, labels = items
+    words = np.array(["ape", "bee", "cat"])[labels]
+    np.savez(tmp_path / "database.npz", vectors=vectors, labels=words)
+    np.savez(tmp_path / "queries.npz", vectors=vectors[40:], labels=words[40:])
+    files = (tmp_path / "database.npz", "--queries", tmp_path / "queries.npz")
+    done = run("evaluate", model, *files, "--format", "json", "--radii", "0", "--at", "1")
+    assert done.code == 0
+    measures = json.loads(done.out)
+    assert (measures["n_queries"], measures["n_database"]) == (80, 120)
+    assert measures["map"] > 0.8
+    np.savez(tmp_path / "bees.npz", vectors=vectors[40:80], labels=words[40:80])
+    files = (tmp_path / "database.npz", "--queries", tmp_path / "bees.npz")
+    done = run("evaluate", model, *files, "--format", "json", "--radii", "0", "--at", "1")
+    assert json.loads(done.out)["map"] > 0.8
+
+
+def test_a_tag_matrix_is_evaluated_with_queries_of_its_own(run, model, items, tmp_path):
+    tags = np.eye(3, dtype=np.uint8)[items[1]]
+    np.savez(tmp_path / "tags.npz", vectors=items[0], labels=tags)
+    np.savez(tmp_path / "some.npz", vectors=items[0][::9], labels=tags[::9])
+    done = run("evaluate", model, tmp_path / "tags.npz")
+    assert done.code == 1
+    assert "A split needs one class per item" in done.err
+    words = (tmp_path / "tags.npz", "--queries", tmp_path / "some.npz", "--format", "json")
+    assert json.loads(run("evaluate", model, *words).out)["map"] > 0.8
+
+
+def test_what_is_not_known_is_null_in_json(run, model, items, tmp_path):
+    np.savez(tmp_path / "a.npz", vectors=items[0], labels=items[1])
+    np.savez(tmp_path / "b.npz", vectors=items[0], labels=items[1] + 10)
+    words = (tmp_path / "a.npz", "--queries", tmp_path / "b.npz", "--format", "json")
+    done = run("evaluate", model, *words)
+    assert done.code == 0
+    assert "warning: 120 of 120 queries have no relevant item" in done.err
+    assert json.loads(done.out, parse_constant=pytest.fail)["map"] is None
+
+
+def test_data_without_labels_cannot_be_evaluated(run, model, items, tmp_path):
+    np.save(tmp_path / "bare.npy", items[0])
+    done = run("evaluate", model, tmp_path / "bare.npy")
+    assert done.code == 1
+    assert "A split needs class labels, but data set 'bare' has none." in done.err
+    np.save(tmp_path / "others.npy", items[0])
+    done = run("evaluate", model, tmp_path / "bare.npy", "--queries", tmp_path / "others.npy")
+    assert done.code == 1
+    assert "error: others has no labels, so nothing says which matches are right." in done.err
+
+
+def test_a_file_is_not_searched_with_its_own_rows(run, model, npz):
+    done = run("evaluate", model, npz, "--queries", npz)
+    assert done.code == 1
+    assert "a row that finds itself measures nothing" in done.err
+
+
+@pytest.mark.parametrize(("option", "text"), [("--radii", "0;2"), ("--at", ""), ("--at", "ten")])
+def test_a_list_that_is_none_is_wrong_usage(run, model, npz, option, text):
+    done = run("evaluate", model, npz, option, text)
+    assert done.code == 2
+    assert f"Invalid value for '{option}': expected whole numbers" in done.err
+    assert f"got {text!r}" in done.err
+
+
+def test_a_negative_radius_is_refused(run, model, npz):
+    done = run("evaluate", model, npz, "--radii", "-1")
+    assert done.code == 1
+    assert "`radii` must be a sequence of integers of at least 0, got (-1,)." in done.err

@@ -1,0 +1,118 @@
+import csv
+import io
+import json
+
+import numpy as np
+import pytest
+
+import kinhash
+
+
+@pytest.fixture(scope="module")
+def distances(codes):
+    """The distance of every two items, by comparing their entries one by one."""
+    dense = kinhash.load(codes).to_dense()
+    return (dense[:, None] != dense[None]).sum(axis=2)
+
+
+def test_csv_lists_every_match_within_the_radius(run, codes, model, npz, distances):
+    words = ("--queries", npz, "--radius", "1", "--format", "csv")
+    done = run("search", codes, "--model", model, *words)
+    assert done.code == 0
+    rows = list(csv.DictReader(io.StringIO(done.out)))
+    found = {(int(row["query"]), int(row["id"])): int(row["distance"]) for row in rows}
+    expected = {
+        (int(query), int(item)): int(distances[query, item])
+        for query, item in zip(*np.nonzero(distances <= 1), strict=True)
+    }
+    assert found == expected
+    assert len(rows) == len(expected)
+    assert f"120 queries, 0 of them without a match; {len(rows):,} matches." in done.err
+
+
+def test_json_lists_the_nearest_of_each_query(run, codes, model, npz, distances):
+    words = ("--queries", npz, "--top-k", "3", "--format", "json")
+    done = run("search", codes, "--model", model, *words)
+    assert done.code == 0
+    answers = json.loads(done.out)
+    assert [answer["query"] for answer in answers] == list(range(120))
+    for answer, row in zip(answers, distances, strict=True):
+        nearest = sorted(range(120), key=lambda item: (row[item], item))[:3]
+        assert answer["n_matches"] == 3
+        assert answer["matches"] == [{"id": i, "distance": row[i]} for i in nearest]
+
+
+def test_a_query_without_matches_has_an_empty_list(run, model, npz, tmp_path, items):
+    one = tmp_path / "one.npy"
+    np.save(one, items[0][:1])
+    assert run("encode", model, one, "--out", tmp_path / "codes").code == 0
+    words = ("--queries", npz, "--radius", "0", "--format", "json")
+    done = run("search", tmp_path / "codes", "--model", model, *words)
+    answers = json.loads(done.out)
+    assert len(answers) == 120
+    assert answers[0] == {"query": 0, "n_matches": 1, "matches": [{"id": 0, "distance": 0}]}
+    assert answers[-1] == {"query": 119, "n_matches": 0, "matches": []}
+
+
+def test_queries_are_called_by_their_ids(run, codes, model, csv_file):
+    words = ("--queries", csv_file, "--top-k", "1", "--format", "csv", "--limit", "2")
+    done = run("search", codes, "--model", model, *words)
+    assert [line.split(",")[0] for line in done.out.splitlines()] == ["query", "1000", "1001"]
+
+
+def test_a_table_stops_at_50_matches_and_says_so(run, codes, model, npz):
+    words = ("search", codes, "--model", model, "--queries", npz, "--top-k", "2")
+    done = run(*words)
+    assert done.out.splitlines()[0].split() == ["query", "id", "distance"]
+    assert len(done.out.splitlines()) == 51
+    assert "240 matches, of which 50 are shown: --limit 0 shows all." in done.err
+    assert len(run(*words, "--limit", "0").out.splitlines()) == 241
+
+
+def test_limit_cuts_json_within_a_query(run, codes, model, npz):
+    words = ("--queries", npz, "--top-k", "2", "--limit", "3", "--format", "json")
+    answers = json.loads(run("search", codes, "--model", model, *words).out)
+    assert [len(answer["matches"]) for answer in answers[:3]] == [2, 1, 0]
+    assert {answer["n_matches"] for answer in answers} == {2}
+
+
+def test_nothing_found_is_an_empty_table(run, model, tmp_path, items):
+    np.save(tmp_path / "a.npy", items[0][:1])
+    np.save(tmp_path / "b.npy", items[0][-1:])
+    assert run("encode", model, tmp_path / "a.npy", "--out", tmp_path / "codes").code == 0
+    words = ("--queries", tmp_path / "b.npy", "--radius", "0")
+    done = run("search", tmp_path / "codes", "--model", model, *words)
+    assert (done.code, done.out) == (0, "")
+    assert "1 queries, 1 of them without a match; 0 matches." in done.err
+
+
+@pytest.mark.parametrize("words", [(), ("--radius", "1", "--top-k", "2")])
+def test_exactly_one_of_radius_and_top_k_is_wanted(run, codes, model, npz, words):
+    done = run("search", codes, "--model", model, "--queries", npz, *words)
+    assert (done.code, done.out) == (2, "")
+    assert "'--radius' / '--top-k': give exactly one of the two." in done.err
+    assert "See kinhash search --help." in done.err
+
+
+@pytest.mark.parametrize("words", [("--radius", "-1"), ("--top-k", "0"), ("--limit", "-1")])
+def test_a_number_out_of_range_is_wrong_usage(run, codes, model, npz, words):
+    done = run("search", codes, "--model", model, "--queries", npz, *words)
+    assert done.code == 2
+    assert f"Invalid value for '{words[0]}'" in done.err
+
+
+def test_a_model_is_no_codes(run, model, npz):
+    done = run("search", model, "--model", model, "--queries", npz, "--radius", "1")
+    assert done.code == 1
+    assert (
+        done.err == f"error: {model} must hold codes, such as `kinhash encode` writes, "
+        "but it holds a model.\n"
+    )
+
+
+def test_a_model_of_other_codes_shows_both_lengths(run, codes, npz, tmp_path):
+    other = tmp_path / "other.kinhash"
+    assert run("train", npz, "--out", other, "--method", "lsh", "--n-bits", "24").code == 0
+    done = run("search", codes, "--model", other, "--queries", npz, "--radius", "1")
+    assert done.code == 1
+    assert "`queries` have 24 bits but the database has 16-bit codes." in done.err

@@ -1,0 +1,103 @@
+import pytest
+import typer
+
+from kinhash.cli.settings import build_method, parameter_kinds
+from kinhash.errors import InvalidInputError
+from kinhash.methods import METHODS, SparseHash
+
+
+def build(*assignments, name=None, config=None, **options):
+    return build_method(name, config, options, assignments)
+
+
+def test_nothing_given_is_sparsehash_with_its_defaults():
+    model = build(n_bits=None, margin=None)
+    assert model.get_params() == SparseHash().get_params()
+
+
+@pytest.mark.parametrize(
+    ("assignment", "value"),
+    [
+        ("max_steps=50", 50),
+        ("beta=2", 2.0),
+        ("beta = 2.5", 2.5),
+        ("signed=yes", True),
+        ("signed=False", False),
+        ("device=cuda:0", "cuda:0"),
+        ("threshold=none", None),
+        ("threshold=3", 3),
+        ("n_active=4", 4),
+    ],
+)
+def test_an_assignment_has_the_type_of_its_parameter(assignment, value):
+    found = getattr(build(assignment), assignment.partition("=")[0].strip())
+    assert found == value
+    assert type(found) in (type(value), float)
+
+
+@pytest.mark.parametrize(
+    ("assignment", "message"),
+    [
+        ("max_step=50", "Did you mean 'max_steps'?"),
+        ("max_steps=many", "`max_steps` must be an integer, got 'many'."),
+        ("max_steps=1.5", "`max_steps` must be an integer, got '1.5'."),
+        ("beta=steep", "`beta` must be a number, got 'steep'."),
+        ("beta=none", "`beta` must be a number, got 'none'."),
+        ("signed=maybe", "`signed` must be true or false, got 'maybe'."),
+        ("max_steps", "Expected name=value, got 'max_steps'."),
+        ("verbose=true", "Unknown parameter of sparsehash 'verbose'."),
+    ],
+)
+def test_a_wrong_assignment_is_wrong_usage(assignment, message):
+    with pytest.raises(typer.BadParameter) as caught:
+        build(assignment)
+    assert message in str(caught.value)
+
+
+def test_a_parameter_is_given_once():
+    with pytest.raises(typer.BadParameter, match="`n_bits` is given twice"):
+        build("n_bits=8", n_bits=16)
+    with pytest.raises(typer.BadParameter, match="`beta` is given twice"):
+        build("beta=1", "beta=2")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "n_bit = 3",
+            "train.toml: Unknown parameter of sparsehash 'n_bit'. Did you mean 'n_bits'?",
+        ),
+        ("n_bits = 3.5", "train.toml: `n_bits` must be an integer, got 3.5."),
+        ("signed = 1", "`signed` must be true or false, got 1."),
+        ("margin = true", "`margin` must be a number, got True."),
+        ("method = 3", "Unknown method '3'."),
+        ('method = "sparsehsh"', "Unknown method 'sparsehsh'. Did you mean 'sparsehash'?"),
+        ("n_bits = ", "train.toml must be a TOML file: "),
+        ("[n_bits]\na = 3", "`n_bits` must be an integer, got {'a': 3}."),
+    ],
+)
+def test_a_wrong_config_file_is_named(tmp_path, text, message):
+    config = tmp_path / "train.toml"
+    config.write_text(text)
+    with pytest.raises(InvalidInputError) as caught:
+        build(config=config)
+    assert message in str(caught.value)
+
+
+def test_an_option_wins_over_the_method_of_the_config_file(tmp_path):
+    config = tmp_path / "train.toml"
+    config.write_text('method = "nnhash"\nn_bits = 8\n')
+    assert build(config=config).name == "nnhash"
+    assert build(config=config, name="lsh").name == "lsh"
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_parameter_of_every_method_has_a_type_that_can_be_set(name):
+    for kind in parameter_kinds(METHODS[name]).values():
+        assert str(kind).removeprefix("<class '").removesuffix("'>").split(" | ")[0] in (
+            "bool",
+            "int",
+            "float",
+            "str",
+        )

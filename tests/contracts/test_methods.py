@@ -1,0 +1,145 @@
+"""One battery over every method."""
+
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse
+from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import estimator_checks_generator
+
+import kinhash
+from kinhash.errors import InvalidInputError, NotFittedError
+from kinhash.methods import METHODS, SparseHash
+
+QUICK = {"max_steps": 60}
+
+pytestmark = pytest.mark.filterwarnings("ignore:`X` has:UserWarning")
+
+
+def quick(name, **parameters):
+    method = METHODS[name]()
+    fast = {key: value for key, value in QUICK.items() if key in method.get_params()}
+    return method.set_params(n_bits=20, **fast, **parameters)
+
+
+VARIANTS = [
+    *(quick(name) for name in METHODS),
+    quick("sparsehash", signed=True),
+    quick("sparsehash", encoder="cod", n_active=4),
+    quick("sparsehash", n_layers=3, optimizer="sgd"),
+]
+
+
+@pytest.fixture(params=VARIANTS, ids=str)
+def method(request):
+    return clone(request.param)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize(
+    ("estimator", "check"),
+    [
+        pytest.param(estimator, check, id=f"{type(estimator).__name__}-{check.func.__name__}-{i}")
+        for method in VARIANTS[: len(METHODS)]
+        for i, (estimator, check) in enumerate(estimator_checks_generator(clone(method)))
+        # It skips itself for whoever does not claim to support the array API.
+        if check.func.__name__ != "check_array_api_input"
+    ],
+)
+def test_it_is_a_scikit_learn_estimator(estimator, check):
+    check(estimator)
+
+
+def test_it_is_deterministic_by_seed(method, digits):
+    X, y = digits
+    first = clone(method).fit(X[:300], y[:300]).encode(X)
+    assert clone(method).fit(X[:300], y[:300]).encode(X) == first
+    assert clone(method).set_params(seed=5).fit(X[:300], y[:300]).encode(X) != first
+
+
+def test_input_is_left_untouched(method, digits):
+    X, y = digits[0][:200].copy(), digits[1][:200].copy()
+    X.flags.writeable = y.flags.writeable = False
+    method.fit(X, y).encode(X)
+
+
+def test_codes_do_not_depend_on_order_or_batch(method, digits, rng):
+    X, y = digits
+    method.fit(X[:300], y[:300])
+    whole = method.encode(X)
+    order = rng.permutation(len(X))
+    assert method.encode(X[order]) == whole[order]
+    assert method.encode(X[40:41]) == whole[40:41]
+
+
+def test_files_and_pickles_give_equal_codes(method, digits, tmp_path):
+    X, y = digits
+    method.fit(X[:300], y[:300]).save(tmp_path / "m.kinhash")
+    loaded = kinhash.load(tmp_path / "m.kinhash")
+    assert type(loaded) is type(method)
+    assert loaded.encode(X) == method.encode(X)
+    assert pickle.loads(pickle.dumps(method)).encode(X) == method.encode(X)  # noqa: S301 - our own
+
+
+def test_transform_is_sparse_int8_and_equals_encode(method, digits):
+    X, y = digits
+    S = method.fit(X[:300], y[:300]).transform(X[:50])
+    assert scipy.sparse.issparse(S)
+    assert S.format == "csr"
+    assert S.dtype == np.int8
+    assert np.array_equal(S.toarray(), method.encode(X[:50]).to_dense())
+
+
+def test_it_works_in_a_pipeline(method, digits):
+    X, y = digits
+    pipeline = make_pipeline(StandardScaler(), method).fit(X[:300], y[:300])
+    assert pipeline.transform(X[:10]).shape == (10, 20)
+
+
+def test_pandas_names_are_kept_and_checked(method, digits, tmp_path):
+    pandas = pytest.importorskip("pandas")
+    X, y = digits
+    frame = pandas.DataFrame(X[:300], columns=[f"pixel{i}" for i in range(X.shape[1])])
+    method.fit(frame, pandas.Series(y[:300]))
+    assert method.encode(frame) == method.encode(frame.copy())
+    method.save(tmp_path / "m.kinhash")
+    loaded = kinhash.load(tmp_path / "m.kinhash")
+    assert list(loaded.feature_names_in_) == list(frame.columns)
+    with pytest.raises(InvalidInputError, match="feature names"):
+        loaded.encode(frame[frame.columns[::-1]])
+
+
+def test_codes_before_fit_are_refused(method):
+    with pytest.raises(NotFittedError, match=r"is not fitted yet\. Call fit, or load a model"):
+        method.encode(np.zeros((3, 3)))
+
+
+def test_bad_vectors_are_refused_and_change_nothing(method, digits):
+    X, y = digits
+    method.fit(X[:300], y[:300])
+    before = method.encode(X)
+    bad = X[:300].copy()
+    bad[123, 4] = np.nan
+    for call in (lambda: method.fit(bad, y[:300]), lambda: method.encode(bad)):
+        with pytest.raises(InvalidInputError, match="contains NaN in row 123"):
+            call()
+    with pytest.raises(InvalidInputError, match=f"5 features, .* expecting {X.shape[1]}"):
+        method.encode(X[:, :5])
+    with pytest.raises(InvalidInputError, match="must hold numbers: could not convert"):
+        method.fit(np.array([["red", "green"], ["1", "2"]], dtype=object), [0, 1])
+    assert method.encode(X) == before
+
+
+@pytest.mark.parametrize("n_bits", [0, 1025, 3.5, "64", True, None])
+def test_bad_lengths_are_refused(method, digits, n_bits):
+    with pytest.raises(InvalidInputError, match="`n_bits` must be an integer"):
+        method.set_params(n_bits=n_bits).fit(*digits)
+
+
+def test_the_table_of_names_holds_every_method():
+    assert all(METHODS[name].name == name for name in METHODS)
+    assert METHODS["sparsehash"] is SparseHash

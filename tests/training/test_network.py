@@ -1,0 +1,71 @@
+import numpy as np
+import pytest
+import torch
+
+from kinhash.encoders import unit_length
+from kinhash.training.network import CodNetwork, IstaNetwork
+
+
+def atoms(rng, m=12, d=20):
+    return torch.from_numpy(unit_length(rng.normal(size=(m, d)).astype(np.float32)))
+
+
+def test_ista_starts_as_ista_with_w_transposed_as_dictionary(rng):
+    W = atoms(rng)
+    network = IstaNetwork(W, beta=3.0, n_steps=1, signed=True)
+    gram = W.numpy() @ W.numpy().T
+    largest = np.linalg.norm(W.numpy(), 2) ** 2
+    assert np.allclose(network.S.detach(), np.eye(12) - gram / largest, atol=1e-6)
+    assert torch.equal(network.W.detach(), W)
+    assert not network.tau.any()
+
+
+def test_coordinate_descent_starts_with_a_zero_diagonal(rng):
+    network = CodNetwork(atoms(rng), beta=3.0, n_steps=3, signed=False)
+    assert torch.allclose(torch.diagonal(network.S), torch.zeros(12), atol=1e-6)
+
+
+@pytest.mark.parametrize("signed", [False, True])
+@pytest.mark.parametrize("n_steps", [0, 1, 3])
+def test_ista_equals_the_printed_recursion(rng, signed, n_steps):
+    network = IstaNetwork(atoms(rng), beta=2.0, n_steps=n_steps, signed=signed)
+    with torch.no_grad():
+        network.tau += 0.1 * torch.rand(12)
+    x = atoms(rng, m=5)
+    W, S, tau = (p.detach().numpy() for p in (network.W, network.S, network.tau))
+    for row, output in zip(x.numpy(), network(x).detach().numpy(), strict=True):
+        v = W @ row
+        shrink = (
+            (lambda u: np.maximum(0, np.abs(u) - tau) * np.sign(u))
+            if signed
+            else (lambda u: np.maximum(0, u - tau))
+        )
+        z = shrink(v)
+        for _ in range(n_steps):
+            z = shrink(v + S @ z)
+        assert np.allclose(output, np.tanh(2.0 * z), atol=1e-6)
+
+
+@pytest.mark.parametrize("signed", [False, True])
+def test_coordinate_descent_never_exceeds_its_active_bits(rng, signed):
+    for n_active in (1, 2, 5):
+        network = CodNetwork(atoms(rng), beta=50.0, n_steps=n_active, signed=signed)
+        outputs = network(atoms(rng, m=30))
+        assert int((outputs != 0).sum(dim=1).max()) <= n_active
+
+
+def test_two_sided_thresholds_stay_non_negative(rng):
+    network = IstaNetwork(atoms(rng), beta=3.0, n_steps=1, signed=True)
+    with torch.no_grad():
+        network.tau -= 1
+    network.project()
+    assert network.tau.min().item() == 0
+
+
+@pytest.mark.parametrize("kind", [IstaNetwork, CodNetwork])
+def test_every_parameter_gets_a_gradient(rng, kind):
+    network = kind(atoms(rng), beta=3.0, n_steps=2, signed=False)
+    network(atoms(rng, m=30)).sum().backward()
+    for name, parameter in network.named_parameters():
+        assert parameter.grad is not None, name
+        assert bool(parameter.grad.abs().sum() > 0), name
