@@ -37,7 +37,7 @@ typedef float VecU __attribute__((vector_size(LANES * sizeof(float)), aligned(4)
 
 inline Vec load(const float* p) { return *reinterpret_cast<const VecU*>(p); }
 inline void store(float* p, Vec v) { *reinterpret_cast<VecU*>(p) = v; }
-inline Vec fill(float x) { return Vec{} + x; }
+inline Vec fill(float x) { return x - Vec{}; }  // not +: that would turn -0 into 0, at a cost
 inline Vec positive(Vec v) { return v > Vec{} ? v : Vec{}; }
 inline Vec magnitude(Vec v) { return (Vec)((Mask)v & 0x7fffffff); }
 inline float sum(Vec v) {

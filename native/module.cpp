@@ -29,14 +29,20 @@ void expect(bool holds, const char* what) {
     if (!holds) throw std::invalid_argument(what);
 }
 
-// Runs work(begin, end) over [0, n) on up to n_threads threads, in even shares.
+// Runs work(begin, end) over [0, n) in pieces, on up to n_threads threads. Whoever is done takes the
+// next piece: with fixed shares, one busy core would hold up all the others.
 template <typename Work>
-void share(size_t n, size_t n_threads, size_t least, const Work& work) {
-    n_threads = std::clamp<size_t>(n / std::max<size_t>(least, 1), 1, std::max<size_t>(n_threads, 1));
+void share(size_t n, size_t n_threads, size_t piece, const Work& work) {
+    n_threads = std::clamp<size_t>(n / piece, 1, std::max<size_t>(n_threads, 1));
+    if (n_threads == 1) return work(size_t(0), n);
+    std::atomic<size_t> next = 0;
+    const auto run = [&] {
+        for (size_t begin; (begin = next.fetch_add(piece)) < n;)
+            work(begin, std::min(begin + piece, n));
+    };
     std::vector<std::thread> threads;
-    for (size_t t = 1; t < n_threads; ++t)
-        threads.emplace_back([&, t] { work(n * t / n_threads, n * (t + 1) / n_threads); });
-    work(0, n / n_threads);
+    for (size_t t = 1; t < n_threads; ++t) threads.emplace_back(run);
+    run();
     for (auto& thread : threads) thread.join();
 }
 
@@ -82,7 +88,7 @@ class NetworkEncoder {
         nb::gil_scoped_release nogil;
         const kinhash::Kernels& kernels = *kinhash::active_kernels();
         std::atomic<size_t> bad = n;
-        share(n, n_threads, 512, [&](size_t begin, size_t end) {
+        share(n, n_threads, 960, [&](size_t begin, size_t end) {
             const size_t row = kernels.encode(net_, x, begin, end, out, per_row);
             if (row == end) return;
             for (size_t seen = bad; row < seen && !bad.compare_exchange_weak(seen, row);) {
