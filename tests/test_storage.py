@@ -9,7 +9,7 @@ import safetensors.numpy
 import kinhash
 from kinhash import Codes, SparseHash, storage
 from kinhash.errors import FormatError, InvalidInputError
-from kinhash.methods import save_codes
+from kinhash.storage import save_codes
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -43,8 +43,26 @@ def test_the_same_model_gives_the_same_bytes(model_file, tmp_path, tiny_model):
 @pytest.mark.parametrize("signed", [False, True])
 def test_saved_codes_come_back(tmp_path, rng, signed):
     codes = Codes.from_dense(rng.integers(-1 if signed else 0, 2, (20, 70)), signed=signed)
-    save_codes(codes, tmp_path / "codes.kinhash")
+    save_codes(tmp_path / "codes.kinhash", codes)
     assert kinhash.load(tmp_path / "codes.kinhash") == codes
+
+
+def test_ids_and_the_encoder_are_kept_beside_codes(tmp_path, tiny_model, digits):
+    codes = tiny_model.encode(digits[0][:5])
+    path = tmp_path / "codes.kinhash"
+    save_codes(path, codes, ids=[9, 8, -7, 6, 5], encoder=tiny_model.encoder_.fingerprint)
+    stored = storage.stored_codes(*storage.read(path))
+    assert stored.codes == codes
+    assert stored.ids.tolist() == [9, 8, -7, 6, 5]
+    assert stored.encoder == tiny_model.encoder_.fingerprint
+    with pytest.raises(InvalidInputError, match="2 ids for 5 codes"):
+        save_codes(path, codes, ids=[1, 2])
+
+
+def test_only_equal_encoders_have_equal_fingerprints(model_file, tiny_model, digits):
+    assert kinhash.load(model_file).encoder_.fingerprint == tiny_model.encoder_.fingerprint
+    other = SparseHash(n_bits=24, max_steps=20, seed=2).fit(*digits)
+    assert other.encoder_.fingerprint != tiny_model.encoder_.fingerprint
 
 
 @pytest.mark.parametrize("version", sorted(p.name for p in GOLDEN.iterdir()))

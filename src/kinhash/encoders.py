@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import hashlib
 import math
 import os
 from typing import Any, ClassVar, Self
@@ -101,6 +102,15 @@ class Encoder:
     def standardise(self, X: Array) -> Array:
         """Return the rows of `X` as the network sees them: float32, unit length."""
         return unit_length((as_float32(X) - self.mean) * self.scale)
+
+    @functools.cached_property
+    def fingerprint(self) -> str:
+        """A short text that only an encoder with the same arrays and settings has."""
+        digest = hashlib.sha256(f"{self.kind} {sorted(self.settings().items())}".encode())
+        for name, array in sorted(self.arrays().items()):
+            digest.update(f"{name} {array.shape}".encode())
+            digest.update(array.tobytes())
+        return digest.hexdigest()[:16]
 
     def arrays(self) -> dict[str, Array]:
         """Return the arrays to store, by name."""

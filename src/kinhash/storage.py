@@ -12,13 +12,14 @@ import struct
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import safetensors
 import safetensors.numpy
 
+from kinhash.codes import Codes
 from kinhash.errors import FormatError, InvalidInputError
 
 FORMAT = 1
@@ -80,6 +81,55 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Array]
     except safetensors.SafetensorError as error:
         raise FormatError(f"{path} is damaged: {error}. Restore it from a copy.") from error
     return entry, arrays
+
+
+class StoredCodes(NamedTuple):
+    """Codes as `save_codes` wrote them."""
+
+    codes: Codes
+    ids: Array | None  # int64, (n,)
+    encoder: str | None  # fingerprint of the encoder that made them
+
+
+def save_codes(
+    path: str | os.PathLike[str],
+    codes: Codes,
+    *,
+    ids: Array | None = None,
+    encoder: str | None = None,
+) -> None:
+    """Write codes, the ids of their items and their encoder's fingerprint, all or nothing."""
+    header = {
+        "kind": "codes",
+        "n_bits": codes.n_bits,
+        "signed": codes.signed,
+        "encoder": encoder,
+    }
+    arrays = {"words": codes.words}
+    if ids is not None:
+        if len(ids) != len(codes):
+            raise InvalidInputError(f"There are {len(ids)} ids for {len(codes)} codes.")
+        arrays["ids"] = np.asarray(ids, np.int64)
+    write(path, header, arrays)
+
+
+def stored_codes(header: dict[str, Any], arrays: dict[str, Array]) -> StoredCodes:
+    """Return the codes of a file that `read` has read.
+
+    Raises:
+        FormatError: Something is missing or does not fit.
+    """
+    try:
+        codes = Codes(arrays["words"], header["n_bits"], signed=header["signed"])
+        found = StoredCodes(codes, arrays.get("ids"), header["encoder"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise FormatError(f"the codes are not complete: {error}.") from error
+    if found.ids is not None and (found.ids.dtype != np.int64 or found.ids.shape != (len(codes),)):
+        raise FormatError(
+            f"`ids` must be int64 of shape ({len(codes)},), "
+            f"the file has {found.ids.dtype} of shape {found.ids.shape}."
+        )
+    return found
 
 
 def _entry(path: Path, raw: bytes) -> dict[str, Any]:

@@ -21,10 +21,15 @@ def test_digits_are_encoded_end_to_end(run, tmp_path):
     assert len(kinhash.load(out)) == 1797
 
 
-def test_ids_that_the_file_cannot_keep_are_a_warning(run, model, csv_file, tmp_path):
-    done = run("encode", model, csv_file, "--out", tmp_path / "codes.kinhash")
-    assert done.code == 0
-    assert "warning: the file of codes does not keep ids" in done.err
+def test_search_answers_with_the_ids_of_the_encoded_file(run, model, csv_file, tmp_path):
+    codes = tmp_path / "codes.kinhash"
+    assert run("encode", model, csv_file, "--out", codes).code == 0
+    done = run("search", codes, "--model", model, "--queries", csv_file, "--top-k", 1, "--format", "csv")
+    header, *ids = [line.split(",")[0] for line in csv_file.read_text().splitlines()]
+    assert header == "id"
+    answered = {line.split(",")[1] for line in done.out.splitlines()[1:]}
+    assert answered <= set(ids)
+    assert not answered & {str(row) for row in range(len(ids))}
 
 
 def test_stdin_is_read_as_csv(run, model, csv_file, tmp_path, monkeypatch):

@@ -21,13 +21,11 @@ def encode(
     """
     from kinhash.cli import inputs, outputs
     from kinhash.cli.messages import note
-    from kinhash.methods import save_codes
+    from kinhash.storage import save_codes
 
     outputs.check_output(out, force=force, inputs=(model, data))
     method = inputs.load_model(model)
     dataset = inputs.load_data(data, features=features, labels=labels, ids=ids, root=root)
     codes = method.encode(dataset.vectors)
-    save_codes(codes, out)
-    if dataset.ids is not None:
-        note("warning: the file of codes does not keep ids; search answers with row numbers.")
+    save_codes(out, codes, ids=dataset.ids, encoder=method.encoder_.fingerprint)
     note(f"Wrote {out}: {len(codes):,} codes of {codes.n_bits} bits, {codes.n_unique:,} different.")

@@ -12,6 +12,7 @@ from kinhash.datasets import load as load_dataset
 from kinhash.errors import InvalidInputError
 from kinhash.methods import HashMethod, load
 from kinhash.progress import progress_bar
+from kinhash.storage import StoredCodes, read, stored_codes
 
 STDIN = "-"
 STDIN_NAME = "standard input"
@@ -57,15 +58,21 @@ def load_model(path: Path) -> HashMethod:
     return model
 
 
-def load_codes(path: Path) -> Codes:
-    """Return the codes in a file.
+def load_codes(path: Path, model: HashMethod) -> StoredCodes:
+    """Return the codes in a file, with their ids, that `model` made.
 
     Raises:
-        InvalidInputError: The file cannot be read, or holds a model.
+        InvalidInputError: The file cannot be read, holds a model, or codes of another encoder.
         FormatError: It is damaged or of another program.
     """
-    codes: Codes = _loaded(path, Codes, "codes, such as `kinhash encode` writes")
-    return codes
+    _loaded(path, Codes, "codes, such as `kinhash encode` writes")
+    stored = stored_codes(*read(path))
+    if stored.encoder not in (None, model.encoder_.fingerprint):
+        raise InvalidInputError(
+            f"{path} was made by encoder {stored.encoder}, but the model's is "
+            f"{model.encoder_.fingerprint}. Encode the items again with this model."
+        )
+    return stored
 
 
 def _loaded(path: Path, kind: type, expected: str) -> Any:  # noqa: ANN401 - of that kind

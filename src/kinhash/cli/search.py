@@ -12,6 +12,7 @@ from kinhash.cli import options
 if TYPE_CHECKING:  # these take half a second to import
     from kinhash.codes import Codes
     from kinhash.matches import Matches
+    from kinhash.storage import StoredCodes
 
 TABLE_LIMIT = 50
 CHUNK_QUERIES = 256  # between two steps of the progress bar
@@ -78,15 +79,15 @@ def search(
 ) -> None:
     """Find the items whose codes are near those of queries, exactly.
 
-    Prints query, id and distance of each match, nearest first. An id is a row number of the
-    encoded data; a query is called by its id, or else by its row number.
+    Prints query, id and distance of each match, nearest first. Items and queries are called by
+    the ids of their data, or else by their row numbers.
     """
     from kinhash.cli import inputs
 
     if (radius is None) == (k is None):
         raise typer.BadParameter("give exactly one of the two", param_hint="'--radius' / '--top-k'")
-    items = inputs.load_codes(codes)
     method = inputs.load_model(model)
+    items = inputs.load_codes(codes, method)
     dataset = inputs.load_data(queries, features=features, labels=labels, ids=ids, root=root)
     found = _found(items, method.encode(dataset.vectors), radius, k)
     names = range(len(dataset)) if dataset.ids is None else dataset.ids.tolist()
@@ -95,7 +96,9 @@ def search(
     _print(found, names, limit or None, output)
 
 
-def _found(items: "Codes", queries: "Codes", radius: int | None, k: int | None) -> "list[Matches]":
+def _found(
+    items: "StoredCodes", queries: "Codes", radius: int | None, k: int | None
+) -> "list[Matches]":
     """Return the matches, a chunk of queries at a time: what shows progress."""
     from kinhash.index import reference
     from kinhash.progress import progress_bar
@@ -105,9 +108,9 @@ def _found(items: "Codes", queries: "Codes", radius: int | None, k: int | None) 
         for start in range(0, len(queries), CHUNK_QUERIES):
             chunk = queries[start : start + CHUNK_QUERIES]
             if radius is not None:
-                found.append(reference.search_radius(items, chunk, radius))
+                found.append(reference.search_radius(items.codes, chunk, radius, ids=items.ids))
             else:
-                found.append(reference.search_top_k(items, chunk, k or 0))
+                found.append(reference.search_top_k(items.codes, chunk, k or 0, ids=items.ids))
             report(start + len(chunk), len(queries))
     return found
 

@@ -4,14 +4,13 @@ import os
 from typing import Any
 
 from kinhash import storage
-from kinhash.codes import Codes
 from kinhash.errors import FormatError
 from kinhash.methods.base import HashMethod
 from kinhash.methods.lsh import LSH
 from kinhash.methods.nnhash import NNHash
 from kinhash.methods.sparsehash import SparseHash
 
-__all__ = ["LSH", "METHODS", "HashMethod", "NNHash", "SparseHash", "load", "save_codes"]
+__all__ = ["LSH", "METHODS", "HashMethod", "NNHash", "SparseHash", "load"]
 
 METHODS: dict[str, type[HashMethod]] = {m.name: m for m in (LSH, NNHash, SparseHash)}
 
@@ -26,21 +25,14 @@ def load(path: str | os.PathLike[str]) -> Any:  # noqa: ANN401 - a model or code
     header, arrays = storage.read(path)
     try:
         if header["kind"] == "codes":
-            return Codes(arrays["words"], header["n_bits"], signed=header["signed"])
+            return storage.stored_codes(header, arrays).codes
         if header["kind"] == "model" and header["method"] in METHODS:
             return METHODS[header["method"]]._restore(header, arrays)  # noqa: SLF001 - its other half
-    except (KeyError, TypeError, ValueError) as error:
-        raise FormatError(f"{path} is not complete: {error}.") from error
     except FormatError as error:
         raise FormatError(f"{path}: {error}") from error
-    what = header.get("method", header["kind"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise FormatError(f"{path} is not complete: {error}.") from error
     raise FormatError(
-        f"{path} holds a {what!r}; this release reads codes and the methods "
-        f"{', '.join(sorted(METHODS))}. Upgrade kinhash."
+        f"{path} holds a {header.get('method', header['kind'])!r}; this release reads codes and "
+        f"the methods {', '.join(sorted(METHODS))}. Upgrade kinhash."
     )
-
-
-def save_codes(codes: Codes, path: str | os.PathLike[str]) -> None:
-    """Write `codes` to one file that `load` reads; an interrupted save leaves the old file."""
-    header = {"kind": "codes", "n_bits": codes.n_bits, "signed": codes.signed}
-    storage.write(path, header, {"words": codes.words})

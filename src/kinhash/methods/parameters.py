@@ -10,7 +10,7 @@ def check_integer(name: str, value: object, low: int, high: int | None = None) -
     """Raise InvalidInputError unless `value` is an integer in [low, high]."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
         raise InvalidInputError(f"`{name}` must be an integer, got {value!r}.")
-    if not low <= int(value) <= (high or int(value)):
+    if int(value) < low or (high is not None and int(value) > high):
         expected = f"of at least {low}" if high is None else f"in [{low}, {high}]"
         raise InvalidInputError(f"`{name}` must be an integer {expected}, got {value}.")
 
