@@ -17,7 +17,8 @@ inline std::vector<const Kernels*> available_kernels() {
         __builtin_cpu_supports("bmi2")) {
         list.push_back(&kernels_avx2());
         if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-            __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+            __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+            __builtin_cpu_supports("avx512vpopcntdq"))
             list.push_back(&kernels_avx512());
     }
 #endif

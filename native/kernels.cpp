@@ -305,10 +305,88 @@ PairTerms pair_loss(const PairLoss& loss, const float* A, size_t n, const float*
     return terms;
 }
 
+uint32_t distance(const uint64_t* a, const uint64_t* b, size_t n_words) {
+    uint32_t total = 0;
+    for (size_t w = 0; w < n_words; ++w) total += uint32_t(__builtin_popcountll(a[w] ^ b[w]));
+    return total;
+}
+
+#if defined(__AVX512VPOPCNTDQ__)
+constexpr size_t STEP = 8;  // words at a time
+inline __m512i differing(const uint64_t* code, __m512i query) {
+    return _mm512_popcnt_epi64(_mm512_xor_si512(_mm512_loadu_si512(code), query));
+}
+inline __m512i fill_words(uint64_t x) { return _mm512_set1_epi64(int64_t(x)); }
+inline uint32_t lanes_at_most(__m512i counts, __m512i most) {
+    return _mm512_cmple_epi64_mask(counts, most);
+}
+inline void store_words(uint64_t* out, __m512i counts) { _mm512_storeu_si512(out, counts); }
+#elif defined(__AVX2__)
+constexpr size_t STEP = 4;
+inline __m256i differing(const uint64_t* code, __m256i query) {
+    const __m256i table = _mm256_setr_epi8(0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4, 0, 1, 1, 2,
+                                           1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4);
+    const __m256i nibble = _mm256_set1_epi8(15);
+    const __m256i x =
+        _mm256_xor_si256(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(code)), query);
+    const __m256i low = _mm256_shuffle_epi8(table, _mm256_and_si256(x, nibble));
+    const __m256i high = _mm256_shuffle_epi8(table, _mm256_and_si256(_mm256_srli_epi16(x, 4), nibble));
+    return _mm256_sad_epu8(_mm256_add_epi8(low, high), _mm256_setzero_si256());
+}
+inline __m256i fill_words(uint64_t x) { return _mm256_set1_epi64x(int64_t(x)); }
+inline uint32_t lanes_at_most(__m256i counts, __m256i most) {
+    return 15u & ~uint32_t(_mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpgt_epi64(counts, most))));
+}
+inline void store_words(uint64_t* out, __m256i counts) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(out), counts);
+}
+#endif
+
+// Codes of one word take vectors of codes; longer ones take the processor's own bit count.
+size_t scan(const uint64_t* codes, size_t n, size_t n_words, const uint64_t* query, uint32_t radius,
+            Near* out) {
+    size_t found = 0, row = 0;
+#if defined(__AVX2__)
+    if (n_words == 1) {
+        const auto q = fill_words(query[0]), most = fill_words(radius);
+        for (; row + 4 * STEP <= n; row += 4 * STEP) {
+            uint32_t hits = 0;
+#pragma GCC unroll 4
+            for (size_t part = 0; part < 4; ++part)
+                hits |= lanes_at_most(differing(codes + row + part * STEP, q), most) << (part * STEP);
+            for (; hits; hits &= hits - 1) {
+                const size_t at = row + size_t(__builtin_ctz(hits));
+                out[found++] = {uint32_t(at), distance(codes + at, query, 1)};
+            }
+        }
+    }
+#endif
+    for (; row < n; ++row) {
+        const uint32_t d = distance(codes + row * n_words, query, n_words);
+        if (d <= radius) out[found++] = {uint32_t(row), d};
+    }
+    return found;
+}
+
+void distances(const uint64_t* codes, size_t n, size_t n_words, const uint64_t* query, uint16_t* out) {
+    size_t row = 0;
+#if defined(__AVX2__)
+    if (n_words == 1) {
+        const auto q = fill_words(query[0]);
+        uint64_t counts[STEP];
+        for (; row + STEP <= n; row += STEP) {
+            store_words(counts, differing(codes + row, q));
+            for (size_t i = 0; i < STEP; ++i) out[row + i] = uint16_t(counts[i]);
+        }
+    }
+#endif
+    for (; row < n; ++row) out[row] = uint16_t(distance(codes + row * n_words, query, n_words));
+}
+
 }  // namespace
 
 const Kernels& KINHASH_JOIN(kernels_, KINHASH_ISA)() {
-    static const Kernels table{KINHASH_TEXT(KINHASH_ISA), encode, pair_loss};
+    static const Kernels table{KINHASH_TEXT(KINHASH_ISA), encode, scan, distances, pair_loss};
     return table;
 }
 

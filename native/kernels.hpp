@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "scan.hpp"
+
 namespace kinhash {
 
 // Weights are stored in panels of 16 outputs: panel p holds, for each input k, the 16 weights of
@@ -48,6 +50,12 @@ struct Kernels {
     // here, and a pass of its own would cost as much as a third of the work.
     size_t (*encode)(const Network&, const float* X, size_t begin, size_t end, uint64_t* words,
                      size_t words_per_row);
+    // The rows of `codes` within `radius` of `query`, in order; `out` has room for all n.
+    size_t (*scan)(const uint64_t* codes, size_t n, size_t n_words, const uint64_t* query,
+                   uint32_t radius, Near* out);
+    // The distance of every row.
+    void (*distances)(const uint64_t* codes, size_t n, size_t n_words, const uint64_t* query,
+                      uint16_t* out);
     // The paper's loss over all known pairs of rows of A (n x m) and B (k x m), and its gradient
     // (added to gA and gB). With `symmetric`, B is A, the relations are symmetric, gB is unused.
     PairTerms (*pair_loss)(const PairLoss&, const float* A, size_t n, const float* B, size_t k,

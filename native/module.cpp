@@ -1,6 +1,4 @@
 // The Python face of the native core: arrays in, arrays out, GIL released while it works.
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -12,39 +10,15 @@
 #include <limits>
 #include <thread>
 
+#include "arrays.hpp"
+#include "bind_index.hpp"
 #include "dispatch.hpp"
 #include "pack.hpp"
+#include "search.hpp"
 
-namespace nb = nanobind;
 using namespace nb::literals;
 
 namespace {
-
-template <typename T, size_t D>
-using In = nb::ndarray<const T, nb::ndim<D>, nb::c_contig, nb::device::cpu>;
-template <typename T, size_t D>
-using Out = nb::ndarray<T, nb::ndim<D>, nb::c_contig, nb::device::cpu>;
-
-void expect(bool holds, const char* what) {
-    if (!holds) throw std::invalid_argument(what);
-}
-
-// Runs work(begin, end) over [0, n) in pieces, on up to n_threads threads. Whoever is done takes the
-// next piece: with fixed shares, one busy core would hold up all the others.
-template <typename Work>
-void share(size_t n, size_t n_threads, size_t piece, const Work& work) {
-    n_threads = std::clamp<size_t>(n / piece, 1, std::max<size_t>(n_threads, 1));
-    if (n_threads == 1) return work(size_t(0), n);
-    std::atomic<size_t> next = 0;
-    const auto run = [&] {
-        for (size_t begin; (begin = next.fetch_add(piece)) < n;)
-            work(begin, std::min(begin + piece, n));
-    };
-    std::vector<std::thread> threads;
-    for (size_t t = 1; t < n_threads; ++t) threads.emplace_back(run);
-    run();
-    for (auto& thread : threads) thread.join();
-}
 
 // A network ready to encode: its weights padded and laid out in panels, once.
 class NetworkEncoder {
@@ -88,7 +62,7 @@ class NetworkEncoder {
         nb::gil_scoped_release nogil;
         const kinhash::Kernels& kernels = *kinhash::active_kernels();
         std::atomic<size_t> bad = n;
-        share(n, n_threads, 960, [&](size_t begin, size_t end) {
+        kinhash::share(n, n_threads, 960, [&](size_t begin, size_t end) {
             const size_t row = kernels.encode(net_, x, begin, end, out, per_row);
             if (row == end) return;
             for (size_t seen = bad; row < seen && !bad.compare_exchange_weak(seen, row);) {
@@ -162,5 +136,6 @@ NB_MODULE(_native, module) {
              nb::kw_only(), "mean"_a, "scale"_a, "W"_a, "bias"_a, "S"_a, "tau"_a, "cut"_a, "n_steps"_a,
              "unit_length"_a, "two_sided"_a, "coordinate_descent"_a)
         .def("encode", &NetworkEncoder::encode, "X"_a, "words"_a, "n_threads"_a);
+    bind_index(module);
     if (const char* asked = std::getenv("KINHASH_ISA")) kinhash::use_kernels(asked);
 }

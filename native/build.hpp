@@ -1,0 +1,197 @@
+// Builds the arrays of a segment from codes and ids.
+#pragma once
+
+#include <numeric>
+
+#include "deletions.hpp"
+#include "segment.hpp"
+
+namespace kinhash {
+
+struct BuildOptions {
+    uint32_t levels;        // deletion keys with up to this many bits removed; 0 for none
+    uint32_t n_chunks;      // 0 for none
+    uint32_t group_radius;  // 0 for no groups
+};
+
+struct Built {
+    size_t n_words = 1;
+    std::vector<uint64_t> codes, leaders, used;
+    std::vector<uint32_t> offsets, narrow_ids, slots, group_starts, key_starts, key_rows, chunk_starts,
+        chunk_rows;
+    std::vector<int64_t> wide_ids;
+    uint32_t group_radius = 0, levels = 0, n_chunks = 0;
+    double chunk_candidates = 0;
+};
+
+// A growing hash table from codes to their number, in order of appearance.
+template <size_t W>
+class Numbering {
+  public:
+    explicit Numbering(size_t n_words) : words_(n_words), slots_(1024, 0) {}
+    uint32_t number(const uint64_t* code) {
+        const uint64_t hash = words_.hash(code);
+        size_t at = hash & (slots_.size() - 1);
+        for (; slots_[at]; at = (at + 1) & (slots_.size() - 1))
+            if (words_.equal(codes.data() + size_t(slots_[at] - 1) * words_.count(), code))
+                return slots_[at] - 1;
+        codes.insert(codes.end(), code, code + words_.count());
+        const uint32_t row = n_++;
+        slots_[at] = row + 1;
+        if (2 * size_t(n_) > slots_.size()) grow();
+        return row;
+    }
+    std::vector<uint64_t> codes;
+    size_t size() const { return n_; }
+
+  private:
+    void grow() {
+        slots_.assign(2 * slots_.size(), 0);
+        for (uint32_t row = 0; row < n_; ++row) {
+            size_t at = words_.hash(codes.data() + size_t(row) * words_.count()) & (slots_.size() - 1);
+            while (slots_[at]) at = (at + 1) & (slots_.size() - 1);
+            slots_[at] = row + 1;
+        }
+    }
+    Words<W> words_;
+    std::vector<uint32_t> slots_;
+    uint32_t n_ = 0;
+};
+
+// Which leader each code follows: greedily, heaviest codes first, a code within two bits of a leader
+// joins it, any other becomes one. Returns no groups where leaders would be more than a third.
+template <size_t W>
+class Grouping {
+  public:
+    Grouping(const Words<W>& words, const std::vector<uint64_t>& codes, size_t n) : words_(words), codes_(codes), n_(n) {}
+
+    bool run(const std::vector<uint32_t>& weights, std::vector<uint32_t>& leader_of, std::vector<uint32_t>& leaders) {
+        std::vector<uint32_t> order(n_);
+        std::iota(order.begin(), order.end(), 0);
+        std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return weights[a] > weights[b]; });
+        leader_of.assign(n_, NONE);
+        table_.assign(1 << 16, 0);
+        for (const uint32_t row : order) {
+            uint32_t found = nearest(row, leaders);
+            if (found == NONE) {
+                found = uint32_t(leaders.size());
+                leaders.push_back(row);
+                insert(row, found);
+                if (leaders.size() * 3 > n_ + 3) return false;
+            }
+            leader_of[row] = found;
+        }
+        return true;
+    }
+
+  private:
+    const uint64_t* code(uint32_t row) const { return codes_.data() + size_t(row) * words_.count(); }
+    uint32_t nearest(uint32_t row, const std::vector<uint32_t>& leaders) const {
+        uint32_t best = NONE, best_distance = 3;
+        const uint64_t* q = code(row);
+        for_each_deletion(words_, q, 2, [&](const uint64_t* key, uint32_t) {
+            const uint64_t h = words_.hash(key);
+            for (size_t at = (h >> 32) & (table_.size() - 1); table_[at]; at = (at + 1) & (table_.size() - 1)) {
+                // The upper half of an entry is the upper half of its key's hash.
+                if ((table_[at] ^ h) >> 32) continue;
+                const uint32_t leader = uint32_t(table_[at]) - 1;
+                const uint32_t d = words_.distance(code(leaders[leader]), q);
+                if (d < best_distance) best = leader, best_distance = d;
+            }
+        });
+        return best;
+    }
+    void insert(uint32_t row, uint32_t leader) {
+        for_each_deletion(words_, code(row), 2, [&](const uint64_t* key, uint32_t) {
+            put(words_.hash(key), leader + 1);
+        });
+    }
+    void put(uint64_t hash, uint32_t value) {
+        if (2 * ++n_entries_ > table_.size()) {
+            // Entries keep only half of their hash, and are placed by that half at every size.
+            std::vector<uint64_t> old(4 * table_.size(), 0);
+            old.swap(table_);
+            for (const uint64_t entry : old)
+                if (entry) place(entry);
+        }
+        place((hash >> 32 << 32) | value);
+    }
+    void place(uint64_t entry) {
+        size_t at = (entry >> 32) & (table_.size() - 1);
+        while (table_[at]) at = (at + 1) & (table_.size() - 1);
+        table_[at] = entry;
+    }
+    const Words<W>& words_;
+    const std::vector<uint64_t>& codes_;
+    size_t n_;
+    std::vector<uint64_t> table_;
+    size_t n_entries_ = 0;
+};
+
+template <size_t W>
+Built build(const uint64_t* input, const int64_t* ids, size_t n, size_t n_words, const BuildOptions& options) {
+    const Words<W> words(n_words);
+    Numbering<W> numbering(n_words);
+    std::vector<uint32_t> row_of(n);
+    for (size_t i = 0; i < n; ++i) row_of[i] = numbering.number(input + i * n_words);
+    const size_t n_codes = numbering.size();
+    std::vector<uint32_t> weights(n_codes, 0);
+    for (const uint32_t row : row_of) ++weights[row];
+
+    Built out;
+    out.n_words = n_words;
+    // Codes of one group come together, in the order of their leaders.
+    std::vector<uint32_t> position(n_codes), leader_of, leaders;
+    std::iota(position.begin(), position.end(), 0);
+    Grouping<W> grouping(words, numbering.codes, n_codes);
+    if (options.group_radius && grouping.run(weights, leader_of, leaders)) {
+        out.group_radius = 2;
+        out.group_starts.assign(leaders.size() + 1, 0);
+        for (const uint32_t leader : leader_of) ++out.group_starts[leader + 1];
+        std::partial_sum(out.group_starts.begin(), out.group_starts.end(), out.group_starts.begin());
+        std::vector<uint32_t> next(out.group_starts.begin(), out.group_starts.end() - 1);
+        for (size_t row = 0; row < n_codes; ++row) position[row] = next[leader_of[row]]++;
+        for (const uint32_t row : leaders)
+            out.leaders.insert(out.leaders.end(), numbering.codes.begin() + size_t(row) * n_words,
+                               numbering.codes.begin() + size_t(row + 1) * n_words);
+    }
+    out.codes.resize(n_codes * n_words);
+    out.offsets.assign(n_codes + 1, 0);
+    for (size_t row = 0; row < n_codes; ++row) {
+        std::copy_n(numbering.codes.begin() + row * n_words, n_words, out.codes.begin() + position[row] * n_words);
+        out.offsets[position[row] + 1] = weights[row];
+    }
+    std::partial_sum(out.offsets.begin(), out.offsets.end(), out.offsets.begin());
+    out.used = used_bits(out.codes.data(), n_codes, n_words);
+
+    const bool narrow = std::all_of(ids, ids + n, [](int64_t id) { return id >= 0 && id <= 0xffffffffLL; });
+    std::vector<uint32_t> next(out.offsets.begin(), out.offsets.end() - 1);
+    const auto place = [&](auto& array) {
+        array.resize(n);
+        for (size_t i = 0; i < n; ++i) array[next[position[row_of[i]]]++] = ids[i];
+        for (size_t row = 0; row < n_codes; ++row) {
+            const auto from = array.begin() + out.offsets[row], to = array.begin() + out.offsets[row + 1];
+            if (!std::is_sorted(from, to)) std::sort(from, to);
+        }
+    };
+    narrow ? place(out.narrow_ids) : place(out.wide_ids);
+
+    out.slots.assign(n_slots(n_codes), 0);
+    for (size_t row = 0; row < n_codes; ++row) {
+        size_t at = words.hash(out.codes.data() + row * n_words) & (out.slots.size() - 1);
+        while (out.slots[at]) at = (at + 1) & (out.slots.size() - 1);
+        out.slots[at] = uint32_t(row + 1);
+    }
+    if (options.levels) {
+        out.levels = options.levels;
+        build_keys(words, out.codes, n_codes, options.levels, out.key_starts, out.key_rows);
+    }
+    const bool any_used = std::any_of(out.used.begin(), out.used.end(), [](uint64_t w) { return w != 0; });
+    if (options.n_chunks && any_used) {
+        out.n_chunks = options.n_chunks;
+        out.chunk_candidates = build_chunks(words, out.codes, n_codes, options.n_chunks, out.chunk_starts, out.chunk_rows);
+    }
+    return out;
+}
+
+}  // namespace kinhash

@@ -1,0 +1,566 @@
+// Finds the codes near a query: chooses a structure for each query, and gathers what all segments
+// give. What is found are rows of codes; items are written out afterwards, once their number is known.
+#pragma once
+
+#include <atomic>
+#include <thread>
+
+#include "deletions.hpp"
+#include "kernels.hpp"
+#include "segment.hpp"
+
+namespace kinhash {
+
+enum class Plan : int { lookup = 0, deletions = 1, chunks = 2, groups = 3, scan = 4 };
+inline constexpr size_t N_PLANS = 5;
+
+// What structures answered, and how many codes they compared.
+struct Work {
+    uint64_t queries[N_PLANS] = {};
+    uint64_t compared = 0;
+    void add(const Work& other) {
+        for (size_t p = 0; p < N_PLANS; ++p) queries[p] += other.queries[p];
+        compared += other.compared;
+    }
+};
+
+// Runs work(begin, end) over [0, n) in pieces, on up to n_threads threads. Whoever is done takes the
+// next piece: with fixed shares, one busy core would hold up all the others.
+template <typename Run>
+void share(size_t n, size_t n_threads, size_t piece, const Run& work) {
+    n_threads = std::clamp<size_t>((n + piece - 1) / piece, 1, std::max<size_t>(n_threads, 1));
+    if (n_threads == 1) return work(size_t(0), n);
+    std::atomic<size_t> next = 0;
+    const auto run = [&] {
+        for (size_t begin; (begin = next.fetch_add(piece)) < n;) work(begin, std::min(begin + piece, n));
+    };
+    std::vector<std::thread> threads;
+    for (size_t t = 1; t < n_threads; ++t) threads.emplace_back(run);
+    run();
+    for (auto& thread : threads) thread.join();
+}
+
+inline constexpr size_t SCAN_BLOCK = 1024;  // codes that stay in the first-level cache over a batch
+
+// One segment and one query at a time.
+template <size_t W>
+class Finder {
+  public:
+    Finder(const Segment& segment, const Kernels& kernels)
+        : segment_(segment), kernels_(kernels), words_(segment.n_words), near_(SCAN_BLOCK) {
+        for (size_t w = 0; w < segment.used.size; ++w) n_used_ += size_t(std::popcount(segment.used[w]));
+        if (segment.n_chunks)
+            masks_ = chunk_masks(segment.used.data, segment.n_words, segment.n_chunks);
+    }
+
+    // The cheapest structure, by rough counts of nanoseconds; or the one asked for, where it can.
+    Plan plan(const uint64_t* query, uint32_t radius, int asked = -1) const {
+        const size_t n = segment_.n_codes();
+        if (radius == 0 && segment_.slots.size && asked < 0) return Plan::lookup;
+        const double compare = 0.2 * double(segment_.n_words), touch = n < 20000 ? 6 : 25;
+        double best = int(Plan::scan) == asked ? -1 : compare * double(n);
+        Plan chosen = Plan::scan;
+        const auto consider = [&](Plan plan, double cost) {
+            if (int(plan) == asked) cost = -1;
+            if (cost < best) best = cost, chosen = plan;
+        };
+        if (segment_.slots.size && radius <= segment_.levels + 1 && radius <= 3) {
+            const size_t k = words_.active(query);
+            double probes = double(n_deletions(k, radius));
+            if (radius > segment_.levels)
+                probes += double(n_deletions(k, radius - segment_.levels - 1)) * double(n_used_);
+            consider(Plan::deletions, touch * probes);
+        }
+        if (segment_.n_chunks && radius < 2 * segment_.n_chunks) {
+            const double flips = radius < segment_.n_chunks ? 0 : double(n_used_) / segment_.n_chunks;
+            consider(Plan::chunks, segment_.n_chunks * (1 + flips) * touch * (1 + segment_.chunk_candidates));
+        }
+        if (segment_.n_leaders())
+            consider(Plan::groups, compare * (double(segment_.n_leaders()) + 0.1 * double(n)));
+        return chosen;
+    }
+
+    void within(Plan plan, const uint64_t* query, uint32_t radius, std::vector<Near>& out, Work& work) {
+        switch (plan) {
+            case Plan::lookup: lookup(query, 0, out, work); break;
+            case Plan::deletions: deletions(query, radius, out, work); break;
+            case Plan::chunks: chunks(query, radius, out, work); break;
+            case Plan::groups: groups(query, radius, out, work); break;
+            case Plan::scan: scan(query, radius, 0, segment_.n_codes(), out, work); break;
+        }
+        ++work.queries[size_t(plan)];
+    }
+
+    // Rows [begin, end) by comparing them all.
+    void scan(const uint64_t* query, uint32_t radius, size_t begin, size_t end, std::vector<Near>& out, Work& work) {
+        for (size_t first = begin; first < end; first += SCAN_BLOCK) {
+            const size_t n = std::min(SCAN_BLOCK, end - first);
+            const size_t found = kernels_.scan(segment_.code(first), n, words_.count(), query, radius, near_.data());
+            for (size_t i = 0; i < found; ++i)
+                out.push_back({near_[i].row + uint32_t(first), near_[i].distance});
+        }
+        work.compared += end > begin ? end - begin : 0;
+    }
+
+    // The rows of group g.
+    std::pair<size_t, size_t> group(size_t g) const {
+        const size_t n = segment_.n_codes(), from = std::min<size_t>(segment_.group_starts[g], n);
+        return {from, std::max(from, std::min<size_t>(segment_.group_starts[g + 1], n))};
+    }
+
+    const Words<W>& words() const { return words_; }
+
+  private:
+    void lookup(const uint64_t* key, uint32_t distance, std::vector<Near>& out, Work& work) const {
+        const uint32_t row = segment_.find(words_, key, words_.hash(key));
+        if (row != NONE) out.push_back({row, distance});
+        ++work.compared;
+    }
+
+    void deletions(const uint64_t* query, uint32_t radius, std::vector<Near>& out, Work& work) {
+        if (segment_.levels == 0) return flips(query, radius, out, work);
+        const uint32_t levels = segment_.levels;
+        keys_.clear();
+        // All keys first, then their buckets, then their rows: so that the waits for memory overlap.
+        for_each_deletion(words_, query, radius, [&](const uint64_t* key, uint32_t removed) {
+            add_key(key, removed, NONE);
+            if (removed + levels + 1 > radius) return;
+            // Rows with one bit more than the table has removed: found under key + each of their bits.
+            uint64_t longer[W ? W : MAX_WORDS];
+            for (size_t w = 0; w < words_.count(); ++w)
+                for (uint64_t rest = segment_.used[w] & ~query[w]; rest; rest &= rest - 1) {
+                    std::copy_n(key, words_.count(), longer);
+                    longer[w] |= rest & -rest;
+                    add_key(longer, removed, uint32_t(64 * w + size_t(std::countr_zero(rest))));
+                }
+        });
+        for (const Key& key : keys_) __builtin_prefetch(segment_.key_starts.data + key.bucket);
+        candidates_.clear();
+        for (const Key& key : keys_) {
+            const size_t end = std::min<size_t>(segment_.key_starts[key.bucket + 1], segment_.key_rows.size);
+            uint32_t before = NONE;
+            for (size_t at = segment_.key_starts[key.bucket]; at < end; ++at) {
+                const uint32_t row = segment_.key_rows[at];
+                // A row may be filed twice where two of its keys share a bucket; then it stands twice running.
+                if (row != before && row < segment_.n_codes()) {
+                    candidates_.push_back({row, uint32_t(&key - keys_.data())});
+                    __builtin_prefetch(segment_.code(row));
+                }
+                before = row;
+            }
+        }
+        work.compared += candidates_.size();
+        for (const Near& candidate : candidates_) {
+            const Key& key = keys_[candidate.distance];
+            const uint64_t* code = segment_.code(candidate.row);
+            const uint32_t extra = words_.active(code) - words_.shared(code, query);
+            if (key.added == NONE) {
+                // Exactly one key of the query is what both have in common: that one finds it.
+                if (extra <= levels && extra + key.removed <= radius && meets(code, query, key))
+                    out.push_back({candidate.row, extra + key.removed});
+            } else if (extra == levels + 1 && meets(code, query, key) && lowest_extra(code, query) == key.added) {
+                out.push_back({candidate.row, extra + key.removed});
+            }
+        }
+    }
+
+    struct Key {
+        uint64_t words[W ? W : MAX_WORDS];
+        size_t bucket;
+        uint32_t removed, added;
+    };
+    void add_key(const uint64_t* key, uint32_t removed, uint32_t added) {
+        keys_.emplace_back();
+        Key& last = keys_.back();
+        std::copy_n(key, words_.count(), last.words);
+        last.bucket = key_bucket(words_.hash(key), segment_.key_starts.size - 1);
+        last.removed = removed;
+        last.added = added;
+    }
+    // Whether code & query is the key (less the added bit).
+    bool meets(const uint64_t* code, const uint64_t* query, const Key& key) const {
+        for (size_t w = 0; w < words_.count(); ++w)
+            if ((code[w] & query[w]) != (key.words[w] & query[w])) return false;
+        return true;
+    }
+    uint32_t lowest_extra(const uint64_t* code, const uint64_t* query) const {
+        for (size_t w = 0; w < words_.count(); ++w)
+            if (const uint64_t extra = code[w] & ~query[w]) return uint32_t(64 * w + size_t(std::countr_zero(extra)));
+        return NONE;
+    }
+
+    // Radius 0 and 1 by the hash table alone: the query, and the query with each bit flipped.
+    void flips(const uint64_t* query, uint32_t radius, std::vector<Near>& out, Work& work) const {
+        lookup(query, 0, out, work);
+        if (radius == 0) return;
+        uint64_t key[W ? W : MAX_WORDS];
+        std::copy_n(query, words_.count(), key);
+        for (size_t w = 0; w < words_.count(); ++w)
+            for (uint64_t rest = segment_.used[w] | query[w]; rest; rest &= rest - 1) {
+                key[w] ^= rest & -rest;
+                lookup(key, 1, out, work);
+                key[w] ^= rest & -rest;
+            }
+    }
+
+    // Two codes within r bits agree but for r / n_chunks bits in one of n_chunks parts at least.
+    void chunks(const uint64_t* query, uint32_t radius, std::vector<Near>& out, Work& work) const {
+        const size_t n = segment_.n_codes(), n_chunks = segment_.n_chunks, size = segment_.chunk_starts.size / n_chunks - 1;
+        const uint32_t most = radius / uint32_t(n_chunks);  // 0 or 1, as planned
+        const size_t n_words = words_.count();
+        const auto part_distance = [&](const uint64_t* code, size_t c) {
+            uint32_t total = 0;
+            for (size_t w = 0; w < n_words; ++w)
+                total += uint32_t(std::popcount((code[w] ^ query[w]) & masks_[c * n_words + w]));
+            return total;
+        };
+        const auto probe = [&](size_t c, const uint64_t* part) {
+            const uint64_t hash = words_.hash(part);
+            const uint32_t* starts = segment_.chunk_starts.data + c * (size + 1) + (hash & (size - 1));
+            const size_t end = std::min<size_t>(starts[1], n);
+            for (size_t at = starts[0]; at < end; ++at) {
+                const uint32_t row = segment_.chunk_rows[c * n + at];
+                if (row >= n) continue;
+                ++work.compared;
+                const uint64_t* code = segment_.code(row);
+                const uint32_t d = words_.distance(code, query);
+                if (d > radius) continue;
+                bool first = true;  // counts where its first such part finds it
+                for (size_t w = 0; w < n_words && first; ++w) first = (code[w] & masks_[c * n_words + w]) == part[w];
+                for (size_t earlier = 0; earlier < c && first; ++earlier) first = part_distance(code, earlier) > most;
+                if (first) out.push_back({row, d});
+            }
+        };
+        uint64_t part[W ? W : MAX_WORDS];
+        for (size_t c = 0; c < n_chunks; ++c) {
+            const uint64_t* mask = masks_.data() + c * n_words;
+            for (size_t w = 0; w < n_words; ++w) part[w] = query[w] & mask[w];
+            probe(c, part);
+            if (most == 0) continue;
+            for (size_t w = 0; w < n_words; ++w)
+                for (uint64_t rest = mask[w]; rest; rest &= rest - 1) {
+                    part[w] ^= rest & -rest;
+                    probe(c, part);
+                    part[w] ^= rest & -rest;
+                }
+        }
+    }
+    // A code within r of the query has a leader within r + group_radius of it.
+    void groups(const uint64_t* query, uint32_t radius, std::vector<Near>& out, Work& work) {
+        const size_t n = segment_.n_leaders();
+        std::vector<Near> near(SCAN_BLOCK);
+        for (size_t first = 0; first < n; first += SCAN_BLOCK) {
+            const size_t found = kernels_.scan(segment_.leaders.data + first * words_.count(), std::min(SCAN_BLOCK, n - first),
+                                               words_.count(), query, radius + segment_.group_radius, near.data());
+            for (size_t i = 0; i < found; ++i) {
+                const auto [from, to] = group(first + near[i].row);
+                scan(query, radius, from, to, out, work);
+            }
+        }
+        work.compared += n;
+    }
+
+    const Segment& segment_;
+    const Kernels& kernels_;
+    Words<W> words_;
+    std::vector<Near> near_, candidates_;
+    std::vector<Key> keys_;
+    std::vector<uint64_t> masks_;
+    size_t n_used_ = 0;
+};
+
+// A row of one segment, found for a query.
+struct Hit {
+    uint32_t row;
+    uint16_t segment, distance;
+};
+
+// What a batch of queries found: for each its hits by distance, and how many items these are.
+struct Found {
+    std::vector<std::vector<Hit>> pieces;  // of PIECE queries each
+    std::vector<uint32_t> n_hits;          // per query
+    std::vector<int64_t> offsets;          // of items: n_queries + 1
+    Work work;
+    static constexpr size_t PIECE = 64;
+};
+
+// Puts hits in order of distance; `out` is appended to.
+inline void sort_by_distance(const std::vector<Hit>& hits, std::vector<Hit>& out) {
+    if (hits.size() < 2) {
+        out.insert(out.end(), hits.begin(), hits.end());
+        return;
+    }
+    uint32_t lowest = NONE, highest = 0;
+    for (const Hit& hit : hits) {
+        lowest = std::min<uint32_t>(lowest, hit.distance);
+        highest = std::max<uint32_t>(highest, hit.distance);
+    }
+    uint32_t next[64 * MAX_WORDS + 2];
+    std::fill(next, next + (highest - lowest + 2), 0);
+    for (const Hit& hit : hits) ++next[hit.distance - lowest + 1];
+    for (uint32_t d = 0; d <= highest - lowest; ++d) next[d + 1] += next[d];
+    const size_t base = out.size();
+    out.resize(base + hits.size());
+    for (const Hit& hit : hits) out[base + next[hit.distance - lowest]++] = hit;
+}
+
+template <size_t W>
+Found search_radius(const std::vector<const Segment*>& segments, const uint64_t* queries, size_t n_queries,
+                    size_t n_words, uint32_t radius, size_t n_threads, const Kernels& kernels, int asked) {
+    Found found;
+    found.n_hits.resize(n_queries);
+    found.offsets.assign(n_queries + 1, 0);
+    found.pieces.resize((n_queries + Found::PIECE - 1) / Found::PIECE);
+    std::vector<Work> works(found.pieces.size());
+    share(n_queries, n_threads, Found::PIECE, [&](size_t first_query, size_t last_query) {
+        std::vector<Finder<W>> finders;
+        for (const Segment* segment : segments) finders.emplace_back(*segment, kernels);
+        std::vector<std::vector<Hit>> hits(Found::PIECE);
+        std::vector<Near> near;
+        for (size_t begin = first_query; begin < last_query; begin += Found::PIECE) {
+            const size_t end = std::min(begin + Found::PIECE, last_query);
+            Work& work = works[begin / Found::PIECE];
+            for (auto& list : hits) list.clear();
+            for (size_t s = 0; s < segments.size(); ++s) {
+                const auto keep = [&](size_t i) {
+                    for (const Near& one : near)
+                        hits[i - begin].push_back({one.row, uint16_t(s), uint16_t(one.distance)});
+                    near.clear();
+                };
+                std::vector<size_t> scanning;
+                for (size_t i = begin; i < end; ++i) {
+                    const uint64_t* query = queries + i * n_words;
+                    const Plan plan = finders[s].plan(query, radius, asked);
+                    if (plan == Plan::scan) {
+                        scanning.push_back(i);
+                        ++work.queries[size_t(plan)];
+                        continue;
+                    }
+                    finders[s].within(plan, query, radius, near, work);
+                    keep(i);
+                }
+                // All queries over one block of codes before the next block comes in from memory.
+                const size_t n = scanning.empty() ? 0 : segments[s]->n_codes();
+                for (size_t block = 0; block < n; block += SCAN_BLOCK)
+                    for (const size_t i : scanning) {
+                        finders[s].scan(queries + i * n_words, radius, block, std::min(block + SCAN_BLOCK, n), near, work);
+                        keep(i);
+                    }
+            }
+            std::vector<Hit>& piece = found.pieces[begin / Found::PIECE];
+            for (size_t i = begin; i < end; ++i) {
+                const size_t before = piece.size();
+                sort_by_distance(hits[i - begin], piece);
+                int64_t items = 0;
+                for (size_t at = before; at < piece.size(); ++at)
+                    items += int64_t(segments[piece[at].segment]->count(piece[at].row));
+                found.n_hits[i] = uint32_t(piece.size() - before);
+                found.offsets[i + 1] = items;
+            }
+        }
+    });
+    for (size_t i = 0; i < n_queries; ++i) found.offsets[i + 1] += found.offsets[i];
+    for (const Work& work : works) found.work.add(work);
+    return found;
+}
+
+// Calls f(query, hit) for all hits of the queries [begin, end), which must be whole pieces.
+template <typename F>
+void for_each_hit(const Found& found, size_t begin, size_t end, const F& f) {
+    for (size_t first = begin; first < end; first += Found::PIECE) {
+        const Hit* hit = found.pieces[first / Found::PIECE].data();
+        for (size_t i = first; i < std::min(first + Found::PIECE, end); ++i)
+            for (uint32_t h = 0; h < found.n_hits[i]; ++h) f(i, *hit++);
+    }
+}
+
+// Writes the ids of a hit that count, and returns how many.
+inline size_t write_ids(const Segment& segment, uint32_t row, int64_t* out) {
+    const size_t from = segment.begin(row), to = segment.end(row);
+    size_t n = 0;
+    if (segment.alive.size) {
+        for (size_t item = from; item < to; ++item)
+            if (segment.is_alive(item)) out[n++] = segment.id(item);
+        return n;
+    }
+    if (segment.wide_ids.size) {
+        std::copy(segment.wide_ids.data + from, segment.wide_ids.data + to, out);
+    } else {
+        const uint32_t* ids = segment.narrow_ids.data;
+        for (size_t item = from; item < to; ++item) out[item - from] = ids[item];
+    }
+    return to - from;
+}
+
+inline void expand(const std::vector<const Segment*>& segments, const Found& found, bool sort, size_t n_threads,
+                   int64_t* ids, int32_t* distances) {
+    const size_t n_queries = found.n_hits.size();
+    share(n_queries, n_threads, Found::PIECE, [&](size_t begin, size_t end) {
+        size_t query = NONE, at = 0, run = 0;
+        int32_t before = -1;
+        const auto close = [&] {
+            if (sort) std::sort(ids + run, ids + at);
+        };
+        for_each_hit(found, begin, end, [&](size_t i, const Hit& hit) {
+            if (i != query || hit.distance != before) {
+                close();
+                if (i != query) at = size_t(found.offsets[i]);
+                query = i, before = hit.distance, run = at;
+            }
+            const size_t n = write_ids(*segments[hit.segment], hit.row, ids + at);
+            std::fill_n(distances + at, n, int32_t(hit.distance));
+            at += n;
+        });
+        close();
+    });
+}
+
+// How many items lie at each distance 0 .. radius: (n_queries, radius + 1), zeroed before.
+inline void count_distances(const std::vector<const Segment*>& segments, const Found& found, uint32_t radius,
+                            size_t n_threads, int64_t* counts) {
+    share(found.n_hits.size(), n_threads, Found::PIECE, [&](size_t begin, size_t end) {
+        for_each_hit(found, begin, end, [&](size_t i, const Hit& hit) {
+            counts[i * (radius + 1) + hit.distance] += int64_t(segments[hit.segment]->count(hit.row));
+        });
+    });
+}
+
+// The k nearest items of one query at a time; at equal distance the lowest ids.
+template <size_t W>
+class TopK {
+  public:
+    TopK(const std::vector<const Segment*>& segments, size_t n_words, const Kernels& kernels)
+        : segments_(segments), n_words_(n_words), kernels_(kernels), histogram_(64 * n_words + 1) {
+        for (const Segment* segment : segments) finders_.emplace_back(*segment, kernels);
+    }
+
+    // Writes min(k, items) ids and distances in order, and returns how many.
+    size_t search(const uint64_t* query, size_t k, int64_t* ids, int32_t* distances, Work& work) {
+        hits_.clear();
+        if (!by_lookups(query, k, work)) {
+            hits_.clear();
+            by_levels(query, k, work);
+        }
+        return choose(k, ids, distances);
+    }
+
+  private:
+    // Small radii, as long as each is cheap; true if they hold k items.
+    bool by_lookups(const uint64_t* query, size_t k, Work& work) {
+        for (const uint32_t radius : {0u, 1u, 2u, 3u}) {
+            for (size_t s = 0; s < segments_.size(); ++s)
+                if (const Plan plan = finders_[s].plan(query, radius); plan == Plan::scan || plan == Plan::groups) return false;
+            if (radius == 1 || radius == 3) {
+                // A step of its own pays only where the next one is not to be had.
+                bool next = radius == 1;
+                for (size_t s = 0; s < segments_.size() && next; ++s) {
+                    const Plan plan = finders_[s].plan(query, radius + 1);
+                    next = plan != Plan::scan && plan != Plan::groups;
+                }
+                if (next) continue;
+            }
+            hits_.clear();
+            size_t items = 0;
+            for (size_t s = 0; s < segments_.size(); ++s) {
+                near_.clear();
+                finders_[s].within(finders_[s].plan(query, radius), query, radius, near_, work);
+                for (const Near& near : near_) {
+                    hits_.push_back({near.row, uint16_t(s), uint16_t(near.distance)});
+                    items += segments_[s]->count(near.row);
+                }
+            }
+            if (items >= k) return true;
+        }
+        return false;
+    }
+
+    // Groups in the order of their leaders' distance, until nothing nearer can come.
+    void by_levels(const uint64_t* query, size_t k, Work& work) {
+        std::fill(histogram_.begin(), histogram_.end(), 0);
+        levels_.assign(histogram_.size(), {});
+        uint32_t slack = 0;
+        for (size_t s = 0; s < segments_.size(); ++s) {
+            const Segment& segment = *segments_[s];
+            const size_t n = segment.n_leaders() ? segment.n_leaders() : segment.n_codes();
+            const uint64_t* codes = segment.n_leaders() ? segment.leaders.data : segment.codes.data;
+            distances_.resize(n);
+            kernels_.distances(codes, n, n_words_, query, distances_.data());
+            work.compared += n;
+            ++work.queries[size_t(segment.n_leaders() ? Plan::groups : Plan::scan)];
+            if (segment.n_leaders()) {
+                slack = std::max(slack, segment.group_radius);
+                for (size_t g = 0; g < n; ++g) levels_[distances_[g]].push_back({uint32_t(g), uint16_t(s), 0});
+            } else {
+                gather(s, n, k);
+            }
+        }
+        size_t below = 0, complete = 0;  // items nearer than `complete`
+        for (size_t level = 0; level < levels_.size(); ++level) {
+            for (const Hit& leader : levels_[level]) {
+                const auto [from, to] = finders_[leader.segment].group(leader.row);
+                member_distances_.resize(to - from);
+                kernels_.distances(segments_[leader.segment]->code(from), to - from, n_words_, query, member_distances_.data());
+                for (size_t row = from; row < to; ++row) keep(leader.segment, row, member_distances_[row - from]);
+                work.compared += to - from;
+            }
+            // Leaders farther than `level` lead only codes farther than level - slack.
+            for (; complete + slack <= level; ++complete) below += histogram_[complete];
+            if (below >= k) return;
+        }
+    }
+
+    // All n rows of a segment by their distances, but those behind its own k nearest.
+    void gather(size_t s, size_t n, size_t k) {
+        std::vector<size_t> counts(histogram_.size(), 0);
+        for (size_t row = 0; row < n; ++row) counts[distances_[row]] += segments_[s]->count(row);
+        uint32_t most = 0;
+        for (size_t total = 0; most + 1 < counts.size(); ++most)
+            if ((total += counts[most]) >= k) break;
+        for (size_t row = 0; row < n; ++row)
+            if (distances_[row] <= most) keep(s, row, distances_[row]);
+    }
+
+    void keep(size_t s, size_t row, uint32_t distance) {
+        hits_.push_back({uint32_t(row), uint16_t(s), uint16_t(distance)});
+        histogram_[distance] += segments_[s]->count(row);
+    }
+
+    size_t choose(size_t k, int64_t* ids, int32_t* distances) {
+        ordered_.clear();
+        sort_by_distance(hits_, ordered_);
+        size_t written = 0;
+        for (size_t first = 0; first < ordered_.size() && written < k;) {
+            const uint32_t distance = ordered_[first].distance;
+            pool_.clear();
+            const size_t need = k - written;
+            for (; first < ordered_.size() && ordered_[first].distance == distance; ++first) {
+                // A bucket's ids ascend, so no more than its first `need` can be among the lowest.
+                const Segment& segment = *segments_[ordered_[first].segment];
+                size_t taken = 0;
+                for (size_t item = segment.begin(ordered_[first].row), end = segment.end(ordered_[first].row);
+                     item < end && taken < need; ++item)
+                    if (segment.is_alive(item)) pool_.push_back(segment.id(item)), ++taken;
+            }
+            const size_t n = std::min(need, pool_.size());
+            if (n < pool_.size()) std::nth_element(pool_.begin(), pool_.begin() + std::ptrdiff_t(n), pool_.end());
+            std::sort(pool_.begin(), pool_.begin() + std::ptrdiff_t(n));
+            std::copy_n(pool_.begin(), n, ids + written);
+            std::fill_n(distances + written, n, int32_t(distance));
+            written += n;
+        }
+        return written;
+    }
+
+    const std::vector<const Segment*>& segments_;
+    size_t n_words_;
+    const Kernels& kernels_;
+    std::vector<Finder<W>> finders_;
+    std::vector<size_t> histogram_;
+    std::vector<std::vector<Hit>> levels_;
+    std::vector<Hit> hits_, ordered_;
+    std::vector<Near> near_;
+    std::vector<uint16_t> distances_, member_distances_;
+    std::vector<int64_t> pool_;
+};
+
+}  // namespace kinhash
