@@ -42,7 +42,7 @@ def check(encoder, X):
     """Return how many bits differ from NumPy's, all of them at a rounding boundary."""
     outputs = encoder.forward(X)
     wrong = encoder.encode(X).to_dense() != np.rint(outputs)
-    assert np.all(np.abs(outputs[wrong] - 0.5) < 1e-4), "codes differ from NumPy's"  # noqa: S101
+    assert np.all(np.abs(outputs[wrong] - 0.5) < 1e-4), "codes differ from NumPy's"
     return int(wrong.sum())
 
 

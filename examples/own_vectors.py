@@ -7,7 +7,7 @@ import kinhash
 from kinhash.metrics import evaluate_codes
 
 # Put your own here: (n, d) numbers, and one label per row, of any type.
-X, classes = make_blobs(2000, n_features=50, centers=8, cluster_std=5.0, random_state=0)
+X, classes = make_blobs(2000, n_features=20, centers=8, cluster_std=9.0, random_state=0)
 y = np.array(["boots", "coats", "hats", "jeans", "rings", "socks", "ties", "watches"])[classes]
 
 # Queries that the model never sees: without them, measures mean nothing.
@@ -25,4 +25,5 @@ for name in ("map", "precision@r0", "recall@r0", "mean_matches@r0", "unique_code
 # Items with the very code of query 0: one comparison of 64-bit words each.
 same = np.flatnonzero(codes[items].words[:, 0] == codes[0].words[0, 0])
 names, counts = np.unique(y[items][same], return_counts=True)
-print(f"query 0 is {y[0]}; its code is shared by", dict(zip(names.tolist(), counts.tolist())))
+shared = dict(zip(names.tolist(), counts.tolist(), strict=True))
+print(f"query 0 is of class {y[0]}; its code is shared by {shared}")

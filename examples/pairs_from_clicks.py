@@ -9,7 +9,7 @@ from kinhash import Pairs, SparseHash
 from kinhash.metrics import evaluate_codes
 
 rng = np.random.default_rng(0)
-X, topic = make_blobs(1500, n_features=40, centers=10, cluster_std=4.0, random_state=1)
+X, topic = make_blobs(1500, n_features=20, centers=10, cluster_std=8.0, random_state=1)
 queries, items = slice(0, 200), slice(200, None)
 
 # What a log holds: the items of each session. Here a visitor follows one topic, which the model

@@ -22,7 +22,11 @@ COLUMNS = {
     "recall@r0": "recall, r = 0",
     "precision@r2": "precision, r ≤ 2",
 }
-COUNTS = {"unique_codes": "unique codes", "mean_matches@r0": "answers, r = 0", "mean_active": "active"}
+COUNTS = {
+    "unique_codes": "unique codes",
+    "mean_matches@r0": "answers, r = 0",
+    "mean_active": "active",
+}
 
 
 def cell(values, key, paper):
@@ -56,19 +60,22 @@ def page():
     parts = [
         "# Do we match the paper?",
         "",
-        "Means ± standard deviations in percent; the paper's number, where it has one, in brackets.",
+        "Means ± standard deviations in percent; the paper's numbers in brackets.",
         "Each record under `results/` holds the settings, seed, versions and all measures.",
         "F1 means little without mAP, the number of unique codes and the number of answers: one",
         "code for everything scores 18.2 % on ten classes.",
     ]
     for path in sorted(HERE.glob("*.toml")):
         seeds = tomllib.loads(path.read_text())["seeds"]
-        seconds = [json.loads(f.read_text())["seconds"] for f in (RESULTS / path.stem).glob("*.json")]
+        seconds = [
+            json.loads(f.read_text())["seconds"] for f in (RESULTS / path.stem).glob("*.json")
+        ]
         parts += [
             "",
             f"## {path.stem}",
             "",
-            f"{len(seeds)} splits (seeds {seeds[0]} to {seeds[-1]}), {sum(seconds) / 60:.1f} minutes:",
+            f"{len(seeds)} splits (seeds {seeds[0]} to {seeds[-1]}), "
+            f"{sum(seconds) / 60:.1f} minutes:",
             f"`python experiments/run.py experiments/{path.name} && python experiments/render.py`",
             "",
             table(path),

@@ -50,11 +50,11 @@ def test_saved_codes_come_back(tmp_path, rng, signed):
 def test_ids_and_the_encoder_are_kept_beside_codes(tmp_path, tiny_model, digits):
     codes = tiny_model.encode(digits[0][:5])
     path = tmp_path / "codes.kinhash"
-    save_codes(path, codes, ids=[9, 8, -7, 6, 5], encoder=tiny_model.encoder_.fingerprint)
+    save_codes(path, codes, ids=[9, 8, -7, 6, 5], made_by=tiny_model.encoder_.fingerprint)
     stored = storage.stored_codes(*storage.read(path))
     assert stored.codes == codes
     assert stored.ids.tolist() == [9, 8, -7, 6, 5]
-    assert stored.encoder == tiny_model.encoder_.fingerprint
+    assert stored.made_by == tiny_model.encoder_.fingerprint
     with pytest.raises(InvalidInputError, match="2 ids for 5 codes"):
         save_codes(path, codes, ids=[1, 2])
 

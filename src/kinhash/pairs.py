@@ -5,7 +5,7 @@ which pairs are similar and which are known at all.
 """
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
@@ -116,7 +116,14 @@ class Source(Protocol):
         ...
 
     def batches(self, rng: np.random.Generator, batch_size: int) -> Iterator[Array]:
-        """Deal every unit once, as arrays of at most `batch_size` different row numbers."""
+        """Deal every unit once, as arrays of at most `batch_size` different row numbers.
+
+        A last batch of a single unit is left out: it makes no pair.
+        """
+        ...
+
+    def n_batches(self, batch_size: int) -> int:
+        """How many batches that makes."""
         ...
 
     def relate(self, rows: Array) -> Relation:
@@ -164,6 +171,10 @@ class LabelSource:
             order = _in_runs(rng, order, self.labels[order], max(2, round(batch_size**0.5)))
         yield from _deal(order, batch_size, None)
 
+    def n_batches(self, batch_size: int) -> int:
+        """How many batches one epoch has."""
+        return _n_batches(len(self.units), batch_size)
+
     def relate(self, rows: Array) -> Relation:
         """Return the relation among the given rows."""
         labels = self.labels[rows]
@@ -197,8 +208,6 @@ class TagSource:
 
     def batches(self, rng: np.random.Generator, batch_size: int) -> Iterator[Array]:
         """Deal every row once; where few share tags, beside a partner of one of its tags."""
-        shares = np.diff(self.by_tag.indptr) / max(1, self.tags.shape[0])
-        few = batch_size * float(np.sum(shares**2)) < FEW_SIMILAR
         in_units = np.zeros(self.tags.shape[0], bool)
         in_units[self.units] = True
 
@@ -212,7 +221,17 @@ class TagSource:
             # A partner must be one of this source's rows: training never sees the held-out part.
             return np.where(in_units[found], found, rows)
 
-        yield from _deal(rng.permutation(self.units), batch_size, partners if few else None)
+        few = partners if self._few_similar(batch_size) else None
+        yield from _deal(rng.permutation(self.units), batch_size, few)
+
+    def n_batches(self, batch_size: int) -> int:
+        """How many batches one epoch has."""
+        few = self._few_similar(batch_size)
+        return _n_batches(len(self.units), _half(batch_size) if few else batch_size)
+
+    def _few_similar(self, batch_size: int) -> bool:
+        shares = np.diff(self.by_tag.indptr) / max(1, self.tags.shape[0])
+        return batch_size * float(np.sum(shares**2)) < FEW_SIMILAR
 
     def relate(self, rows: Array) -> Relation:
         """Return the relation among the given rows."""
@@ -228,18 +247,27 @@ class PairSource:
     """
 
     pairs: Pairs
-    listed: scipy.sparse.csr_array  # (n, n): +1 similar, -1 dissimilar, symmetric
-    closed: bool  # whether unlisted pairs count, as dissimilar
+    n_rows: int
     units: Array
+    listed: scipy.sparse.csr_array  # (n, n) of this source's pairs: +1 similar, -1 dissimilar
+    hidden: scipy.sparse.csr_array  # (n, n) of the pairs split off: they never count here
 
     @classmethod
     def from_pairs(cls, pairs: Pairs, n_rows: int) -> Self:
         """Return the source for explicit pairs of rows of `X`."""
-        sign = np.where(pairs.similar, 1, -1).astype(np.int8)
-        ends = np.concatenate([pairs.i, pairs.j]), np.concatenate([pairs.j, pairs.i])
-        listed = scipy.sparse.coo_array((np.tile(sign, 2), ends), shape=(n_rows, n_rows)).tocsr()
-        listed.data = np.sign(listed.data)
-        return cls(pairs, listed, bool(pairs.similar.all()), np.arange(len(pairs)))
+        return cls._of(pairs, n_rows, np.arange(len(pairs)), np.arange(0))
+
+    @classmethod
+    def _of(cls, pairs: Pairs, n_rows: int, units: Array, others: Array) -> Self:
+        def matrix(chosen: Array) -> scipy.sparse.csr_array:
+            i, j = pairs.i[chosen], pairs.j[chosen]
+            sign = np.where(pairs.similar[chosen], 1, -1).astype(np.int8)
+            ends = np.concatenate([i, j]), np.concatenate([j, i])
+            found = scipy.sparse.coo_array((np.tile(sign, 2), ends), shape=(n_rows, n_rows)).tocsr()
+            found.data = np.sign(found.data)  # a pair may be listed twice
+            return found
+
+        return cls(pairs, n_rows, units, matrix(units), matrix(others))
 
     @property
     def n_units(self) -> int:
@@ -249,26 +277,28 @@ class PairSource:
     def split(self, rng: np.random.Generator, share: float) -> tuple[Self, Self]:
         """Return the source of a random 1 - `share` of the pairs, and that of the rest."""
         kept, held = _split_units(self.units, rng, share)
-        return dataclasses.replace(self, units=kept), dataclasses.replace(self, units=held)
+        return (
+            self._of(self.pairs, self.n_rows, kept, held),
+            self._of(self.pairs, self.n_rows, held, kept),
+        )
 
     def batches(self, rng: np.random.Generator, batch_size: int) -> Iterator[Array]:
         """Deal every listed pair once."""
         order = rng.permutation(self.units)
-        for start in range(0, len(order), max(1, batch_size // 2)):
-            chosen = order[start : start + max(1, batch_size // 2)]
+        for start in range(0, len(order), _half(batch_size)):
+            chosen = order[start : start + _half(batch_size)]
             yield np.unique(np.concatenate([self.pairs.i[chosen], self.pairs.j[chosen]]))
+
+    def n_batches(self, batch_size: int) -> int:
+        """How many batches one epoch has."""
+        return -(-len(self.units) // _half(batch_size))
 
     def relate(self, rows: Array) -> Relation:
         """Return the relation among the given rows (in ascending order)."""
-        listed = self.listed[rows]
-        at = np.searchsorted(rows, listed.indices)
-        at[at == len(rows)] = 0
-        inside = rows[at] == listed.indices
-        row_of = np.repeat(np.arange(len(rows)), np.diff(listed.indptr))
-        sign = np.zeros((len(rows), len(rows)), np.int8)
-        sign[row_of[inside], at[inside]] = listed.data[inside]
-        known = _all_but_diagonal(len(rows)) if self.closed else sign != 0
-        return Relation(sign > 0, known)
+        sign = _inside(self.listed, rows)
+        if not self.pairs.similar.all():
+            return Relation(sign > 0, sign != 0)
+        return Relation(sign > 0, _all_but_diagonal(len(rows)) & (_inside(self.hidden, rows) == 0))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -296,6 +326,10 @@ class MetricSource:
         """Deal every near pair once."""
         return self.neighbours.batches(rng, batch_size)
 
+    def n_batches(self, batch_size: int) -> int:
+        """How many batches one epoch has."""
+        return self.neighbours.n_batches(batch_size)
+
     def relate(self, rows: Array) -> Relation:
         """Return the relation among the given rows."""
         X = np.asarray(self.vectors[rows], np.float64)
@@ -304,13 +338,34 @@ class MetricSource:
         return Relation(squared <= self.threshold**2, _all_but_diagonal(len(rows)))
 
 
-def _deal(order: Array, batch_size: int, partners: Any) -> Iterator[Array]:  # noqa: ANN401 - a function or None
+def _half(batch_size: int) -> int:
+    return max(1, batch_size // 2)
+
+
+def _deal(
+    order: Array, batch_size: int, partners: Callable[[Array], Array] | None
+) -> Iterator[Array]:
     """Cut `order` into batches; with `partners`, half of each batch is partners of the other."""
-    step = batch_size if partners is None else max(1, batch_size // 2)
-    # The last batch may be short: two rows are the least that make a pair.
+    step = batch_size if partners is None else _half(batch_size)
     for start in range(0, max(1, len(order) - 1), step):
         rows = order[start : start + step]
         yield rows if partners is None else np.unique(np.concatenate([rows, partners(rows)]))
+
+
+def _n_batches(n_units: int, step: int) -> int:
+    return len(range(0, max(1, n_units - 1), step))
+
+
+def _inside(listed: scipy.sparse.csr_array, rows: Array) -> Array:
+    """Return the entries of a square sparse matrix among some rows (ascending), as dense int8."""
+    part = listed[rows]
+    at = np.searchsorted(rows, part.indices)
+    at[at == len(rows)] = 0
+    inside = rows[at] == part.indices
+    row_of = np.repeat(np.arange(len(rows)), np.diff(part.indptr))
+    dense = np.zeros((len(rows), len(rows)), np.int8)
+    dense[row_of[inside], at[inside]] = part.data[inside]
+    return dense
 
 
 def _in_runs(rng: np.random.Generator, order: Array, labels: Array, length: int) -> Array:

@@ -88,7 +88,7 @@ class StoredCodes(NamedTuple):
 
     codes: Codes
     ids: Array | None  # int64, (n,)
-    encoder: str | None  # fingerprint of the encoder that made them
+    made_by: str | None  # fingerprint of the encoder
 
 
 def save_codes(
@@ -96,14 +96,14 @@ def save_codes(
     codes: Codes,
     *,
     ids: Array | None = None,
-    encoder: str | None = None,
+    made_by: str | None = None,
 ) -> None:
     """Write codes, the ids of their items and their encoder's fingerprint, all or nothing."""
     header = {
         "kind": "codes",
         "n_bits": codes.n_bits,
         "signed": codes.signed,
-        "encoder": encoder,
+        "made_by": made_by,
     }
     arrays = {"words": codes.words}
     if ids is not None:
@@ -121,7 +121,7 @@ def stored_codes(header: dict[str, Any], arrays: dict[str, Array]) -> StoredCode
     """
     try:
         codes = Codes(arrays["words"], header["n_bits"], signed=header["signed"])
-        found = StoredCodes(codes, arrays.get("ids"), header["encoder"])
+        found = StoredCodes(codes, arrays.get("ids"), header["made_by"])
     except (KeyError, TypeError, ValueError) as error:
         raise FormatError(f"the codes are not complete: {error}.") from error
     if found.ids is not None and (found.ids.dtype != np.int64 or found.ids.shape != (len(codes),)):

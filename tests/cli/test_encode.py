@@ -24,7 +24,9 @@ def test_digits_are_encoded_end_to_end(run, tmp_path):
 def test_search_answers_with_the_ids_of_the_encoded_file(run, model, csv_file, tmp_path):
     codes = tmp_path / "codes.kinhash"
     assert run("encode", model, csv_file, "--out", codes).code == 0
-    done = run("search", codes, "--model", model, "--queries", csv_file, "--top-k", 1, "--format", "csv")
+    done = run(
+        "search", codes, "--model", model, "--queries", csv_file, "--top-k", 1, "--format", "csv"
+    )
     header, *ids = [line.split(",")[0] for line in csv_file.read_text().splitlines()]
     assert header == "id"
     answered = {line.split(",")[1] for line in done.out.splitlines()[1:]}

@@ -27,5 +27,5 @@ def encode(
     method = inputs.load_model(model)
     dataset = inputs.load_data(data, features=features, labels=labels, ids=ids, root=root)
     codes = method.encode(dataset.vectors)
-    save_codes(out, codes, ids=dataset.ids, encoder=method.encoder_.fingerprint)
+    save_codes(out, codes, ids=dataset.ids, made_by=method.encoder_.fingerprint)
     note(f"Wrote {out}: {len(codes):,} codes of {codes.n_bits} bits, {codes.n_unique:,} different.")

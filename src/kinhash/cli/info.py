@@ -58,7 +58,7 @@ def _of_model(model: "HashMethod") -> dict[str, Any]:
         "signed": model.encoder_.signed,
         "changed": {k: v for k, v in parameters.items() if v != defaults[k]},
         "parameters": parameters,
-        "history": model.history_[-1] if model.history_ else None,
+        "history": next((look for look in model.history_ if look["kept"]), None),
     }
 
 

@@ -67,9 +67,9 @@ def load_codes(path: Path, model: HashMethod) -> StoredCodes:
     """
     _loaded(path, Codes, "codes, such as `kinhash encode` writes")
     stored = stored_codes(*read(path))
-    if stored.encoder not in (None, model.encoder_.fingerprint):
+    if stored.made_by not in (None, model.encoder_.fingerprint):
         raise InvalidInputError(
-            f"{path} was made by encoder {stored.encoder}, but the model's is "
+            f"{path} was made by encoder {stored.made_by}, but the model's is "
             f"{model.encoder_.fingerprint}. Encode the items again with this model."
         )
     return stored

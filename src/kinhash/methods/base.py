@@ -1,5 +1,6 @@
 """What every hashing method shares: checked input, codes, scikit-learn's face, files."""
 
+import math
 import os
 from typing import Any, ClassVar, Self
 
@@ -67,7 +68,7 @@ class HashMethod(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # unty
             "encoder": self.encoder_.kind,
             "settings": self.encoder_.settings(),
             "feature_names": None if names is None else [str(name) for name in names],
-            "history": self.history_,
+            "history": [_finite(record) for record in self.history_],
         }
         storage.write(path, header, self.encoder_.arrays())
 
@@ -127,6 +128,11 @@ class HashMethod(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # unty
                 raise InvalidInputError(f"`X` must hold numbers: {error}.") from error
             raise InvalidInputError(str(error)) from error
         return np.asarray(checked)
+
+
+def _finite(record: dict[str, float]) -> dict[str, float | None]:
+    """Return the record with None for what JSON has no number for."""
+    return {name: value if math.isfinite(value) else None for name, value in record.items()}
 
 
 def standardisation(X: Array) -> tuple[Array, Array, Array]:

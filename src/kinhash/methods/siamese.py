@@ -223,7 +223,8 @@ class SiameseMethod(HashMethod):
             remedy = f"Outputs are far from binary: raise `beta` (now {self.beta:g}) to 3."
         warnings.warn(
             f"Dissimilar items share codes: {len(codes)} training rows have {codes.n_unique} "
-            f"different codes, {empty:.0%} of them the empty one. {remedy}",
+            f"different code{'s' * (codes.n_unique > 1)}, {empty:.0%} of them the empty one. "
+            f"{remedy}",
             CollapseWarning,
             stacklevel=4,
         )

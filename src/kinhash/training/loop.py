@@ -123,7 +123,7 @@ def train(
         One record per look at the held-out part (at the training part, if too little is held
         out): the loss and its terms, the mean distances of the outputs, and of the codes the
         distance of dissimilar pairs, active bits, share of unique and of empty ones. And the
-        record of the network that is kept.
+        record of the network that is kept, also marked `kept`.
     """
     rng = np.random.default_rng(schedule.seed)
     learned, held_out = source.split(rng, schedule.validation_share)
@@ -133,22 +133,23 @@ def train(
     probe = next(iter(held_out.batches(np.random.default_rng(schedule.seed), N_HELD_OUT)))
     network.to(schedule.device)
     optimiser = _optimiser(network, schedule)
-    per_epoch = max(1, math.ceil(learned.n_units / schedule.batch_size))
+    per_epoch = learned.n_batches(schedule.batch_size)
     total = min(schedule.max_epochs * per_epoch, schedule.max_steps)
     annealed = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, total)
     looks = {math.ceil(total * (i + 1) / N_LOOKS) for i in range(N_LOOKS)}
 
-    def evaluate(rows: Array) -> PairLoss:
+    def evaluate(source: Source, rows: Array) -> PairLoss:
         similar, known = _relation(source, rows, schedule.device)
         outputs = network(inputs[rows])
         return loss(outputs, outputs, similar, known)
 
     def look(step: int) -> dict[str, float]:
         with torch.no_grad():
-            found, codes = evaluate(probe), network.binary(network(inputs[probe]))
-            relation = _relation(source, probe, schedule.device)
+            found, codes = evaluate(held_out, probe), network.binary(network(inputs[probe]))
+            relation = _relation(held_out, probe, schedule.device)
         return {
             "step": step,
+            "kept": False,
             "epoch": step / per_epoch,
             "loss": float(found.total),
             **found.terms,
@@ -159,10 +160,10 @@ def train(
     kept, best, stale, initial = {"loss": math.inf}, network.state_dict(), 0, math.nan
     batches = _endless(learned, rng, schedule.batch_size)
     for step, rows in zip(range(1, total + 1), batches, strict=False):
-        found = evaluate(rows)
+        found = evaluate(learned, rows)
         if step == 1:
             initial = found.terms["dissimilar_distance"]
-        if step == EARLY_STEP:
+        if step == EARLY_STEP + 1:
             on_early(initial, found.terms["dissimilar_distance"])
         optimiser.zero_grad()
         found.total.backward()  # type: ignore[no-untyped-call]
@@ -181,6 +182,7 @@ def train(
             if stale >= schedule.patience:
                 break
     network.load_state_dict(best)
+    kept["kept"] = True
     return records, kept
 
 
