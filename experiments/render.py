@@ -74,8 +74,7 @@ def page():
             "",
             f"## {path.stem}",
             "",
-            f"{len(seeds)} splits (seeds {seeds[0]} to {seeds[-1]}), "
-            f"{sum(seconds) / 60:.1f} minutes:",
+            f"Seeds {seeds[0]} to {seeds[-1]}, {sum(seconds) / 60:.1f} minutes:",
             f"`python experiments/run.py experiments/{path.name} && python experiments/render.py`",
             "",
             table(path),
