@@ -53,7 +53,11 @@ class Pool {
     }
     void give_back(Buffer buffer) {
         std::lock_guard guard(mutex_);
-        if (buffer.size < LARGE || held_ + buffer.size > MOST || free_.size() >= 8) return;
+        if (buffer.size < LARGE || buffer.size > MOST) return;
+        while (!free_.empty() && (held_ + buffer.size > MOST || free_.size() >= 8)) {
+            held_ -= free_.front().size;  // the one that has waited longest
+            free_.erase(free_.begin());
+        }
         held_ += buffer.size;
         free_.push_back(std::move(buffer));
     }
@@ -107,8 +111,10 @@ struct HeldSegment {
         attach(segment.slots, arrays, "slots");
         attach(segment.leaders, arrays, "leaders");
         attach(segment.group_starts, arrays, "group_starts");
-        attach(segment.key_starts, arrays, "key_starts");
-        attach(segment.key_rows, arrays, "key_rows");
+        attach(segment.keys[0].starts, arrays, "key1_starts");
+        attach(segment.keys[0].rows, arrays, "key1_rows");
+        attach(segment.keys[1].starts, arrays, "key2_starts");
+        attach(segment.keys[1].rows, arrays, "key2_rows");
         attach(segment.chunk_starts, arrays, "chunk_starts");
         attach(segment.chunk_rows, arrays, "chunk_rows");
         attach(segment.used, arrays, "used");
@@ -125,8 +131,9 @@ struct HeldSegment {
         expect(segment.offsets[n] == segment.n_items(), "ids do not fit their offsets");
         expect(!segment.slots.size || std::has_single_bit(segment.slots.size), "slots do not fit");
         expect(segment.leaders.size == segment.n_leaders() * w, "leaders do not fit their groups");
-        expect(segment.levels <= 2 && (segment.levels > 0) == (segment.key_starts.size > 0) && segment.key_starts.size != 1,
-               "keys do not fit their levels");
+        expect(segment.levels <= 2 && (!segment.levels || segment.slots.size), "levels do not fit");
+        for (uint32_t level = 1; level <= segment.levels; ++level)
+            expect(segment.keys[level - 1].starts.size >= 2, "keys do not fit their levels");
         expect(segment.n_chunks <= 64 && segment.chunk_rows.size == segment.n_chunks * n, "chunks do not fit");
         expect(!segment.n_chunks || segment.chunk_starts.size == segment.n_chunks * (chunk_table_size(n) + 1), "chunks do not fit");
         size_t n_used = 0;
@@ -151,7 +158,8 @@ std::vector<const Segment*> plain(const Segments& segments) {
     return out;
 }
 
-nb::tuple build_segment(In<uint64_t, 2> words, In<int64_t, 1> ids, uint32_t levels, uint32_t n_chunks, bool groups) {
+nb::tuple build_segment(In<uint64_t, 2> words, In<int64_t, 1> ids, uint32_t levels, uint32_t n_chunks, bool groups,
+                        double budget) {
     const size_t n = words.shape(0), n_words = words.shape(1);
     expect(n < 0xffffffff, "a segment holds less than 2^32 items");
     expect(ids.shape(0) == n && n_words >= 1 && n_words <= MAX_WORDS, "words and ids do not fit");
@@ -159,7 +167,7 @@ nb::tuple build_segment(In<uint64_t, 2> words, In<int64_t, 1> ids, uint32_t leve
     {
         nb::gil_scoped_release nogil;
         built = with_words(n_words, [&](auto w) {
-            return build<decltype(w)::value>(words.data(), ids.data(), n, n_words, {levels, n_chunks, groups ? 2u : 0u});
+            return build<decltype(w)::value>(words.data(), ids.data(), n, n_words, {levels, n_chunks, groups, budget});
         });
     }
     nb::dict arrays, numbers;
@@ -170,8 +178,10 @@ nb::tuple build_segment(In<uint64_t, 2> words, In<int64_t, 1> ids, uint32_t leve
     arrays["slots"] = to_numpy(std::move(built.slots));
     arrays["leaders"] = to_numpy(std::move(built.leaders));
     arrays["group_starts"] = to_numpy(std::move(built.group_starts));
-    arrays["key_starts"] = to_numpy(std::move(built.key_starts));
-    arrays["key_rows"] = to_numpy(std::move(built.key_rows));
+    arrays["key1_starts"] = to_numpy(std::move(built.key_starts[0]));
+    arrays["key1_rows"] = to_numpy(std::move(built.key_rows[0]));
+    arrays["key2_starts"] = to_numpy(std::move(built.key_starts[1]));
+    arrays["key2_rows"] = to_numpy(std::move(built.key_rows[1]));
     arrays["chunk_starts"] = to_numpy(std::move(built.chunk_starts));
     arrays["chunk_rows"] = to_numpy(std::move(built.chunk_rows));
     arrays["used"] = to_numpy(std::move(built.used));
@@ -276,7 +286,8 @@ void bind_index(nb::module_& module) {
         .def("write", &HeldFound::write, "ids"_a, "distances"_a, "sort"_a, "n_threads"_a)
         .def("count", &HeldFound::count, "counts"_a, "n_threads"_a)
         .def("work", [](const HeldFound& self) { return work_done(self.found.work); });
-    module.def("build_segment", &build_segment, "words"_a, "ids"_a, "levels"_a, "n_chunks"_a, "groups"_a);
+    module.def("build_segment", &build_segment, "words"_a, "ids"_a, "levels"_a, "n_chunks"_a, "groups"_a,
+               "budget"_a);
     module.def("search_radius", &search_radius_of, "segments"_a, "queries"_a, "radius"_a, "n_threads"_a,
                "structure"_a = "");
     module.def("search_top_k", &search_top_k_of, "segments"_a, "queries"_a, "ids"_a, "distances"_a, "n_threads"_a);

@@ -9,15 +9,16 @@
 namespace kinhash {
 
 struct BuildOptions {
-    uint32_t levels;        // deletion keys with up to this many bits removed; 0 for none
-    uint32_t n_chunks;      // 0 for none
-    uint32_t group_radius;  // 0 for no groups
+    uint32_t levels;    // most levels of deletion keys, 0 to 2
+    uint32_t n_chunks;  // parts of the bits, for codes too dense for deletion keys; 0 for none
+    bool groups;
+    double budget;  // bytes per item that deletion keys or chunks may take
 };
 
 struct Built {
     size_t n_words = 1;
     std::vector<uint64_t> codes, leaders, used;
-    std::vector<uint32_t> offsets, narrow_ids, slots, group_starts, key_starts, key_rows, chunk_starts,
+    std::vector<uint32_t> offsets, narrow_ids, slots, group_starts, key_starts[2], key_rows[2], chunk_starts,
         chunk_rows;
     std::vector<int64_t> wide_ids;
     uint32_t group_radius = 0, levels = 0, n_chunks = 0;
@@ -144,7 +145,9 @@ Built build(const uint64_t* input, const int64_t* ids, size_t n, size_t n_words,
     std::vector<uint32_t> position(n_codes), leader_of, leaders;
     std::iota(position.begin(), position.end(), 0);
     Grouping<W> grouping(words, numbering.codes, n_codes);
-    if (options.group_radius && grouping.run(weights, leader_of, leaders)) {
+    // Where hardly two items share a code, hardly two codes share a neighbourhood.
+    const bool clustered = double(n_codes) <= 0.8 * double(n);
+    if (options.groups && clustered && grouping.run(weights, leader_of, leaders)) {
         out.group_radius = 2;
         out.group_starts.assign(leaders.size() + 1, 0);
         for (const uint32_t leader : leader_of) ++out.group_starts[leader + 1];
@@ -182,12 +185,17 @@ Built build(const uint64_t* input, const int64_t* ids, size_t n, size_t n_words,
         while (out.slots[at]) at = (at + 1) & (out.slots.size() - 1);
         out.slots[at] = uint32_t(row + 1);
     }
-    if (options.levels) {
-        out.levels = options.levels;
-        build_keys(words, out.codes, n_codes, options.levels, out.key_starts, out.key_rows);
+    double spent = 0;
+    for (uint32_t level = 1; level <= options.levels; ++level) {
+        for (size_t row = 0; row < n_codes; ++row)
+            spent += 8.0 * double(n_deletions_at(words.active(out.codes.data() + row * n_words), level));
+        if (spent > options.budget * double(n)) break;
+        build_keys(words, out.codes, n_codes, level, out.key_starts[level - 1], out.key_rows[level - 1]);
+        out.levels = level;
     }
     const bool any_used = std::any_of(out.used.begin(), out.used.end(), [](uint64_t w) { return w != 0; });
-    if (options.n_chunks && any_used) {
+    const double chunk_bytes = options.n_chunks * 4.0 * double(n_codes + chunk_table_size(n_codes));
+    if (options.n_chunks && !out.levels && any_used && chunk_bytes <= options.budget * double(n)) {
         out.n_chunks = options.n_chunks;
         out.chunk_candidates = build_chunks(words, out.codes, n_codes, options.n_chunks, out.chunk_starts, out.chunk_rows);
     }

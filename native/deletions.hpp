@@ -1,7 +1,7 @@
 // Symmetric deletion. Two codes x and q are within r bits exactly if x & q, which is x without some
 // of its active bits and q without some of its own, is reached with at most r removals in all. So x
-// is filed under everything that is left when up to `levels` of its bits are removed, and q is
-// looked up the same way: a few dozen look-ups for a sparse code, however long it is.
+// is filed under everything that is left when one or two of its bits are removed, and q is looked up
+// the same way: a few dozen look-ups for a sparse code, however long it is.
 #pragma once
 
 #include "segment.hpp"
@@ -52,18 +52,25 @@ inline size_t key_bucket(uint64_t hash, size_t n_buckets) {
     return size_t((__uint128_t(hash) * n_buckets) >> 64);
 }
 
+// How many ways there are to remove just `level` of k bits.
+inline size_t n_deletions_at(size_t k, uint32_t level) {
+    return level == 0 ? 1 : n_deletions(k, level) - n_deletions(k, level - 1);
+}
+
+// Files every code under what is left when just `level` of its bits are removed.
 template <size_t W>
-void build_keys(const Words<W>& words, const std::vector<uint64_t>& codes, size_t n_codes, uint32_t levels,
+void build_keys(const Words<W>& words, const std::vector<uint64_t>& codes, size_t n_codes, uint32_t level,
                 std::vector<uint32_t>& starts, std::vector<uint32_t>& rows) {
     size_t n_keys = 0;
     for (size_t row = 0; row < n_codes; ++row)
-        n_keys += n_deletions(words.active(codes.data() + row * words.count()), levels);
+        n_keys += n_deletions_at(words.active(codes.data() + row * words.count()), level);
     const size_t n_buckets = std::max<size_t>(1, n_keys);
     starts.assign(n_buckets + 1, 0);
     const auto for_all = [&](const auto& f) {
         for (size_t row = 0; row < n_codes; ++row)
-            for_each_deletion(words, codes.data() + row * words.count(), levels,
-                              [&](const uint64_t* key, uint32_t) { f(uint32_t(row), key_bucket(words.hash(key), n_buckets)); });
+            for_each_deletion(words, codes.data() + row * words.count(), level, [&](const uint64_t* key, uint32_t removed) {
+                if (removed == level) f(uint32_t(row), key_bucket(words.hash(key), n_buckets));
+            });
     };
     for_all([&](uint32_t, size_t bucket) { ++starts[bucket + 1]; });
     for (size_t b = 0; b < n_buckets; ++b) starts[b + 1] += starts[b];

@@ -320,7 +320,6 @@ inline __m512i fill_words(uint64_t x) { return _mm512_set1_epi64(int64_t(x)); }
 inline uint32_t lanes_at_most(__m512i counts, __m512i most) {
     return _mm512_cmple_epi64_mask(counts, most);
 }
-inline void store_words(uint64_t* out, __m512i counts) { _mm512_storeu_si512(out, counts); }
 #elif defined(__AVX2__)
 constexpr size_t STEP = 4;
 inline __m256i differing(const uint64_t* code, __m256i query) {
@@ -336,9 +335,6 @@ inline __m256i differing(const uint64_t* code, __m256i query) {
 inline __m256i fill_words(uint64_t x) { return _mm256_set1_epi64x(int64_t(x)); }
 inline uint32_t lanes_at_most(__m256i counts, __m256i most) {
     return 15u & ~uint32_t(_mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpgt_epi64(counts, most))));
-}
-inline void store_words(uint64_t* out, __m256i counts) {
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(out), counts);
 }
 #endif
 
@@ -368,25 +364,10 @@ size_t scan(const uint64_t* codes, size_t n, size_t n_words, const uint64_t* que
     return found;
 }
 
-void distances(const uint64_t* codes, size_t n, size_t n_words, const uint64_t* query, uint16_t* out) {
-    size_t row = 0;
-#if defined(__AVX2__)
-    if (n_words == 1) {
-        const auto q = fill_words(query[0]);
-        uint64_t counts[STEP];
-        for (; row + STEP <= n; row += STEP) {
-            store_words(counts, differing(codes + row, q));
-            for (size_t i = 0; i < STEP; ++i) out[row + i] = uint16_t(counts[i]);
-        }
-    }
-#endif
-    for (; row < n; ++row) out[row] = uint16_t(distance(codes + row * n_words, query, n_words));
-}
-
 }  // namespace
 
 const Kernels& KINHASH_JOIN(kernels_, KINHASH_ISA)() {
-    static const Kernels table{KINHASH_TEXT(KINHASH_ISA), encode, scan, distances, pair_loss};
+    static const Kernels table{KINHASH_TEXT(KINHASH_ISA), encode, scan, pair_loss};
     return table;
 }
 

@@ -53,9 +53,6 @@ struct Kernels {
     // The rows of `codes` within `radius` of `query`, in order; `out` has room for all n.
     size_t (*scan)(const uint64_t* codes, size_t n, size_t n_words, const uint64_t* query,
                    uint32_t radius, Near* out);
-    // The distance of every row.
-    void (*distances)(const uint64_t* codes, size_t n, size_t n_words, const uint64_t* query,
-                      uint16_t* out);
     // The paper's loss over all known pairs of rows of A (n x m) and B (k x m), and its gradient
     // (added to gA and gB). With `symmetric`, B is A, the relations are symmetric, gB is unused.
     PairTerms (*pair_loss)(const PairLoss&, const float* A, size_t n, const float* B, size_t k,

@@ -67,6 +67,8 @@ class Finder {
         if (segment_.slots.size && radius <= segment_.levels + 1 && radius <= 3) {
             const size_t k = words_.active(query);
             double probes = double(n_deletions(k, radius));
+            for (uint32_t level = 1; level <= std::min(segment_.levels, radius); ++level)
+                probes += 2 * double(n_deletions(k, radius - level));
             if (radius > segment_.levels)
                 probes += double(n_deletions(k, radius - segment_.levels - 1)) * double(n_used_);
             consider(Plan::deletions, touch * probes);
@@ -119,63 +121,74 @@ class Finder {
 
     void deletions(const uint64_t* query, uint32_t radius, std::vector<Near>& out, Work& work) {
         if (segment_.levels == 0) return flips(query, radius, out, work);
-        const uint32_t levels = segment_.levels;
-        keys_.clear();
         // All keys first, then their buckets, then their rows: so that the waits for memory overlap.
+        keys_.clear();
         for_each_deletion(words_, query, radius, [&](const uint64_t* key, uint32_t removed) {
-            add_key(key, removed, NONE);
-            if (removed + levels + 1 > radius) return;
-            // Rows with one bit more than the table has removed: found under key + each of their bits.
+            const uint64_t hash = words_.hash(key);
+            add_key(key, hash, removed, 0, NONE);
+            const uint32_t most = std::min(segment_.levels, radius - removed);
+            for (uint32_t level = 1; level <= most; ++level) add_key(key, hash, removed, level, NONE);
+            if (removed + segment_.levels + 1 > radius) return;
+            // Rows with one bit more than the tables remove: found under key + one of their bits.
             uint64_t longer[W ? W : MAX_WORDS];
             for (size_t w = 0; w < words_.count(); ++w)
                 for (uint64_t rest = segment_.used[w] & ~query[w]; rest; rest &= rest - 1) {
                     std::copy_n(key, words_.count(), longer);
                     longer[w] |= rest & -rest;
-                    add_key(longer, removed, uint32_t(64 * w + size_t(std::countr_zero(rest))));
+                    add_key(longer, words_.hash(longer), removed, segment_.levels, uint32_t(64 * w + size_t(std::countr_zero(rest))));
                 }
         });
-        for (const Key& key : keys_) __builtin_prefetch(segment_.key_starts.data + key.bucket);
         candidates_.clear();
-        for (const Key& key : keys_) {
-            const size_t end = std::min<size_t>(segment_.key_starts[key.bucket + 1], segment_.key_rows.size);
+        for (uint32_t k = 0; k < keys_.size(); ++k) {
+            const Key& key = keys_[k];
+            if (key.level == 0) {
+                const uint32_t row = segment_.find(words_, key.words, key.hash);
+                if (row != NONE) out.push_back({row, key.removed});
+                continue;
+            }
+            const Segment::Keys& table = segment_.keys[key.level - 1];
+            const size_t bucket = key_bucket(key.hash, table.starts.size - 1);
+            const size_t end = std::min<size_t>(table.starts[bucket + 1], table.rows.size);
             uint32_t before = NONE;
-            for (size_t at = segment_.key_starts[key.bucket]; at < end; ++at) {
-                const uint32_t row = segment_.key_rows[at];
-                // A row may be filed twice where two of its keys share a bucket; then it stands twice running.
+            for (size_t at = table.starts[bucket]; at < end; ++at) {
+                const uint32_t row = table.rows[at];
+                // A row is filed twice where two of its keys share a bucket; then it stands twice running.
                 if (row != before && row < segment_.n_codes()) {
-                    candidates_.push_back({row, uint32_t(&key - keys_.data())});
+                    candidates_.push_back({row, k});
                     __builtin_prefetch(segment_.code(row));
                 }
                 before = row;
             }
         }
-        work.compared += candidates_.size();
+        work.compared += candidates_.size() + keys_.size();
         for (const Near& candidate : candidates_) {
             const Key& key = keys_[candidate.distance];
             const uint64_t* code = segment_.code(candidate.row);
             const uint32_t extra = words_.active(code) - words_.shared(code, query);
-            if (key.added == NONE) {
-                // Exactly one key of the query is what both have in common: that one finds it.
-                if (extra <= levels && extra + key.removed <= radius && meets(code, query, key))
-                    out.push_back({candidate.row, extra + key.removed});
-            } else if (extra == levels + 1 && meets(code, query, key) && lowest_extra(code, query) == key.added) {
+            // Just one key of the query is what both have in common, and just one bit is the lowest.
+            const uint32_t expected = key.level + (key.added != NONE);
+            if (extra == expected && meets(code, query, key) && (key.added == NONE || lowest_extra(code, query) == key.added))
                 out.push_back({candidate.row, extra + key.removed});
-            }
         }
     }
 
     struct Key {
         uint64_t words[W ? W : MAX_WORDS];
-        size_t bucket;
-        uint32_t removed, added;
+        uint64_t hash;
+        uint32_t removed, level, added;
     };
-    void add_key(const uint64_t* key, uint32_t removed, uint32_t added) {
+    void add_key(const uint64_t* key, uint64_t hash, uint32_t removed, uint32_t level, uint32_t added) {
         keys_.emplace_back();
         Key& last = keys_.back();
         std::copy_n(key, words_.count(), last.words);
-        last.bucket = key_bucket(words_.hash(key), segment_.key_starts.size - 1);
+        last.hash = hash;
         last.removed = removed;
+        last.level = level;
         last.added = added;
+        if (level == 0)
+            __builtin_prefetch(segment_.slots.data + (hash & (segment_.slots.size - 1)));
+        else
+            __builtin_prefetch(segment_.keys[level - 1].starts.data + key_bucket(hash, segment_.keys[level - 1].starts.size - 1));
     }
     // Whether code & query is the key (less the added bit).
     bool meets(const uint64_t* code, const uint64_t* query, const Key& key) const {
@@ -374,6 +387,25 @@ void for_each_hit(const Found& found, size_t begin, size_t end, const F& f) {
     }
 }
 
+// Puts numbers in ascending order; by their digits where there are many.
+inline void sort_ids(int64_t* ids, size_t n, std::vector<int64_t>& scratch) {
+    if (n < 256) return std::sort(ids, ids + n);
+    const auto [low, high] = std::minmax_element(ids, ids + n);
+    const int64_t first = *low;
+    const uint64_t range = uint64_t(*high) - uint64_t(first);
+    scratch.resize(n);
+    int64_t *from = ids, *to = scratch.data();
+    for (uint32_t shift = 0; shift < 64 && (range >> shift) > 0; shift += 11) {
+        uint32_t next[2049] = {};
+        const auto digit = [&](int64_t id) { return (uint64_t(id) - uint64_t(first)) >> shift & 2047; };
+        for (size_t i = 0; i < n; ++i) ++next[digit(from[i]) + 1];
+        for (size_t d = 0; d < 2048; ++d) next[d + 1] += next[d];
+        for (size_t i = 0; i < n; ++i) to[next[digit(from[i])]++] = from[i];
+        std::swap(from, to);
+    }
+    if (from != ids) std::copy_n(from, n, ids);
+}
+
 // Writes the ids of a hit that count, and returns how many.
 inline size_t write_ids(const Segment& segment, uint32_t row, int64_t* out) {
     const size_t from = segment.begin(row), to = segment.end(row);
@@ -398,8 +430,9 @@ inline void expand(const std::vector<const Segment*>& segments, const Found& fou
     share(n_queries, n_threads, Found::PIECE, [&](size_t begin, size_t end) {
         size_t query = NONE, at = 0, run = 0;
         int32_t before = -1;
+        std::vector<int64_t> scratch;
         const auto close = [&] {
-            if (sort) std::sort(ids + run, ids + at);
+            if (sort) sort_ids(ids + run, at - run, scratch);
         };
         for_each_hit(found, begin, end, [&](size_t i, const Hit& hit) {
             if (i != query || hit.distance != before) {
@@ -430,109 +463,82 @@ template <size_t W>
 class TopK {
   public:
     TopK(const std::vector<const Segment*>& segments, size_t n_words, const Kernels& kernels)
-        : segments_(segments), n_words_(n_words), kernels_(kernels), histogram_(64 * n_words + 1) {
-        for (const Segment* segment : segments) finders_.emplace_back(*segment, kernels);
-    }
-
-    // Writes min(k, items) ids and distances in order, and returns how many.
-    size_t search(const uint64_t* query, size_t k, int64_t* ids, int32_t* distances, Work& work) {
-        hits_.clear();
-        if (!by_lookups(query, k, work)) {
-            hits_.clear();
-            by_levels(query, k, work);
+        : segments_(segments), n_words_(n_words) {
+        for (const Segment* segment : segments) {
+            finders_.emplace_back(*segment, kernels);
+            for (size_t row = 0; segment->alive.size && row < segment->n_codes(); ++row) n_items_ += segment->count(row);
+            if (!segment->alive.size) n_items_ += segment->n_items();
         }
-        return choose(k, ids, distances);
+    }
+    size_t n_items() const { return n_items_; }
+
+    // Writes min(k, items) ids and distances in order. Radii grow until they hold k items: first as
+    // long as look-ups do, then from where a sample of the codes says that k items lie.
+    void search(const uint64_t* query, size_t k, int64_t* ids, int32_t* distances, Work& work) {
+        k = std::min(k, n_items_);
+        if (k == 0) return;
+        const uint32_t farthest = uint32_t(64 * n_words_);
+        bool enough = false;
+        for (uint32_t radius = 0; radius <= 3 && !enough && all_by_lookup(query, radius); ++radius) {
+            // Radius 1 pays for itself only where radius 2 is not to be had.
+            if (radius == 1 && all_by_lookup(query, 2)) continue;
+            enough = collect(query, radius, work) >= k;
+        }
+        if (!enough)
+            for (uint32_t radius = likely_radius(query, k); collect(query, radius, work) < k && radius < farthest; ++radius) {
+            }
+        choose(k, ids, distances);
     }
 
   private:
-    // Small radii, as long as each is cheap; true if they hold k items.
-    bool by_lookups(const uint64_t* query, size_t k, Work& work) {
-        for (const uint32_t radius : {0u, 1u, 2u, 3u}) {
-            for (size_t s = 0; s < segments_.size(); ++s)
-                if (const Plan plan = finders_[s].plan(query, radius); plan == Plan::scan || plan == Plan::groups) return false;
-            if (radius == 1 || radius == 3) {
-                // A step of its own pays only where the next one is not to be had.
-                bool next = radius == 1;
-                for (size_t s = 0; s < segments_.size() && next; ++s) {
-                    const Plan plan = finders_[s].plan(query, radius + 1);
-                    next = plan != Plan::scan && plan != Plan::groups;
-                }
-                if (next) continue;
-            }
-            hits_.clear();
-            size_t items = 0;
-            for (size_t s = 0; s < segments_.size(); ++s) {
-                near_.clear();
-                finders_[s].within(finders_[s].plan(query, radius), query, radius, near_, work);
-                for (const Near& near : near_) {
-                    hits_.push_back({near.row, uint16_t(s), uint16_t(near.distance)});
-                    items += segments_[s]->count(near.row);
-                }
-            }
-            if (items >= k) return true;
+    bool all_by_lookup(const uint64_t* query, uint32_t radius) const {
+        for (const Finder<W>& finder : finders_) {
+            const Plan plan = finder.plan(query, radius);
+            if (plan == Plan::scan || plan == Plan::groups) return false;
         }
-        return false;
+        return true;
     }
 
-    // Groups in the order of their leaders' distance, until nothing nearer can come.
-    void by_levels(const uint64_t* query, size_t k, Work& work) {
-        std::fill(histogram_.begin(), histogram_.end(), 0);
-        levels_.assign(histogram_.size(), {});
-        uint32_t slack = 0;
+    // Gathers all rows within `radius`; returns how many items that is.
+    size_t collect(const uint64_t* query, uint32_t radius, Work& work) {
+        hits_.clear();
+        size_t items = 0;
         for (size_t s = 0; s < segments_.size(); ++s) {
-            const Segment& segment = *segments_[s];
-            const size_t n = segment.n_leaders() ? segment.n_leaders() : segment.n_codes();
-            const uint64_t* codes = segment.n_leaders() ? segment.leaders.data : segment.codes.data;
-            distances_.resize(n);
-            kernels_.distances(codes, n, n_words_, query, distances_.data());
-            work.compared += n;
-            ++work.queries[size_t(segment.n_leaders() ? Plan::groups : Plan::scan)];
-            if (segment.n_leaders()) {
-                slack = std::max(slack, segment.group_radius);
-                for (size_t g = 0; g < n; ++g) levels_[distances_[g]].push_back({uint32_t(g), uint16_t(s), 0});
-            } else {
-                gather(s, n, k);
+            near_.clear();
+            finders_[s].within(finders_[s].plan(query, radius), query, radius, near_, work);
+            for (const Near& near : near_) {
+                hits_.push_back({near.row, uint16_t(s), uint16_t(near.distance)});
+                items += segments_[s]->count(near.row);
             }
         }
-        size_t below = 0, complete = 0;  // items nearer than `complete`
-        for (size_t level = 0; level < levels_.size(); ++level) {
-            for (const Hit& leader : levels_[level]) {
-                const auto [from, to] = finders_[leader.segment].group(leader.row);
-                member_distances_.resize(to - from);
-                kernels_.distances(segments_[leader.segment]->code(from), to - from, n_words_, query, member_distances_.data());
-                for (size_t row = from; row < to; ++row) keep(leader.segment, row, member_distances_[row - from]);
-                work.compared += to - from;
-            }
-            // Leaders farther than `level` lead only codes farther than level - slack.
-            for (; complete + slack <= level; ++complete) below += histogram_[complete];
-            if (below >= k) return;
+        return items;
+    }
+
+    // The smallest radius that holds k items, if all codes are like a sample of them.
+    uint32_t likely_radius(const uint64_t* query, size_t k) {
+        std::vector<double> items(64 * n_words_ + 1, 0);
+        for (size_t s = 0; s < segments_.size(); ++s) {
+            const size_t n = segments_[s]->n_codes(), blocks = std::clamp<size_t>(n / 64, 1, 32);
+            const double share = double(n) / double(std::min(n, blocks * 64));
+            for (size_t b = 0; b < blocks; ++b)
+                for (size_t row = b * n / blocks; row < std::min(b * n / blocks + 64, n); ++row)
+                    items[finders_[s].words().distance(segments_[s]->code(row), query)] += share * double(segments_[s]->count(row));
         }
+        double total = 0;
+        uint32_t radius = 0;
+        for (; radius + 1 < items.size(); ++radius)
+            if ((total += items[radius]) >= double(k)) break;
+        return radius;
     }
 
-    // All n rows of a segment by their distances, but those behind its own k nearest.
-    void gather(size_t s, size_t n, size_t k) {
-        std::vector<size_t> counts(histogram_.size(), 0);
-        for (size_t row = 0; row < n; ++row) counts[distances_[row]] += segments_[s]->count(row);
-        uint32_t most = 0;
-        for (size_t total = 0; most + 1 < counts.size(); ++most)
-            if ((total += counts[most]) >= k) break;
-        for (size_t row = 0; row < n; ++row)
-            if (distances_[row] <= most) keep(s, row, distances_[row]);
-    }
-
-    void keep(size_t s, size_t row, uint32_t distance) {
-        hits_.push_back({uint32_t(row), uint16_t(s), uint16_t(distance)});
-        histogram_[distance] += segments_[s]->count(row);
-    }
-
-    size_t choose(size_t k, int64_t* ids, int32_t* distances) {
+    void choose(size_t k, int64_t* ids, int32_t* distances) {
         ordered_.clear();
         sort_by_distance(hits_, ordered_);
         size_t written = 0;
         for (size_t first = 0; first < ordered_.size() && written < k;) {
             const uint32_t distance = ordered_[first].distance;
-            pool_.clear();
             const size_t need = k - written;
+            pool_.clear();
             for (; first < ordered_.size() && ordered_[first].distance == distance; ++first) {
                 // A bucket's ids ascend, so no more than its first `need` can be among the lowest.
                 const Segment& segment = *segments_[ordered_[first].segment];
@@ -543,24 +549,19 @@ class TopK {
             }
             const size_t n = std::min(need, pool_.size());
             if (n < pool_.size()) std::nth_element(pool_.begin(), pool_.begin() + std::ptrdiff_t(n), pool_.end());
-            std::sort(pool_.begin(), pool_.begin() + std::ptrdiff_t(n));
+            sort_ids(pool_.data(), n, scratch_);
             std::copy_n(pool_.begin(), n, ids + written);
             std::fill_n(distances + written, n, int32_t(distance));
             written += n;
         }
-        return written;
     }
 
     const std::vector<const Segment*>& segments_;
-    size_t n_words_;
-    const Kernels& kernels_;
+    size_t n_words_, n_items_ = 0;
     std::vector<Finder<W>> finders_;
-    std::vector<size_t> histogram_;
-    std::vector<std::vector<Hit>> levels_;
     std::vector<Hit> hits_, ordered_;
     std::vector<Near> near_;
-    std::vector<uint16_t> distances_, member_distances_;
-    std::vector<int64_t> pool_;
+    std::vector<int64_t> pool_, scratch_;
 };
 
 }  // namespace kinhash

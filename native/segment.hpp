@@ -83,11 +83,13 @@ struct Segment {
     Span<uint64_t> leaders;
     Span<uint32_t> group_starts;
     uint32_t group_radius = 0;
-    // Deletion keys: the rows of codes with up to `levels` of their active bits removed, by hash of
-    // what is left: rows key_rows[key_starts[h], key_starts[h+1]), h the top bits of the hash.
-    Span<uint32_t> key_starts;
-    Span<uint32_t> key_rows;
-    uint32_t levels = 0;
+    // Deletion keys: table j - 1 has the rows of the codes with j of their active bits removed, by the
+    // hash of what is left: rows[starts[b]] .. rows[starts[b+1] - 1] for bucket b.
+    struct Keys {
+        Span<uint32_t> starts, rows;
+    };
+    Keys keys[2];
+    uint32_t levels = 0;  // how many of the tables there are
     // Chunks: the bits in n_chunks parts; rows of codes by part and hash of that part of the code.
     Span<uint32_t> chunk_starts;  // n_chunks tables of equal size, one after the other
     Span<uint32_t> chunk_rows;    // n_chunks permutations of the rows
