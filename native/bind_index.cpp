@@ -118,6 +118,7 @@ struct HeldSegment {
         attach(segment.chunk_starts, arrays, "chunk_starts");
         attach(segment.chunk_rows, arrays, "chunk_rows");
         attach(segment.used, arrays, "used");
+        segment.n_alive = segment.n_items();
         segment.n_words = nb::cast<size_t>(numbers["n_words"]);
         segment.group_radius = nb::cast<uint32_t>(numbers["group_radius"]);
         segment.levels = nb::cast<uint32_t>(numbers["levels"]);
@@ -145,6 +146,8 @@ struct HeldSegment {
         expect(bits.shape(0) >= (segment.n_items() + 7) / 8, "alive does not fit the items");
         auto copy = std::make_shared<HeldSegment>(*this);
         copy->segment.alive = {bits.data(), bits.shape(0)};
+        copy->segment.n_alive = 0;
+        for (size_t item = 0; item < segment.n_items(); ++item) copy->segment.n_alive += copy->segment.is_alive(item);
         copy->owners.push_back(owner);
         return copy;
     }
@@ -246,12 +249,15 @@ std::shared_ptr<HeldFound> search_radius_of(Segments segments, In<uint64_t, 2> q
     return out;
 }
 
-// Every query gets min(k, items) matches, so the outputs are (n_queries, that many).
-nb::dict search_top_k_of(Segments segments, In<uint64_t, 2> queries, Out<int64_t, 2> ids, Out<int32_t, 2> distances,
-                         size_t n_threads) {
-    const size_t n = queries.shape(0), n_words = queries.shape(1), k = ids.shape(1);
+// Every query gets k matches, which must not be more than there are items.
+nb::dict search_top_k_of(Segments segments, In<uint64_t, 2> queries, size_t k, Out<int64_t, 1> ids,
+                         Out<int32_t, 1> distances, size_t n_threads) {
+    const size_t n = queries.shape(0), n_words = queries.shape(1);
     check_queries(segments, n_words);
-    expect(ids.shape(0) == n && distances.shape(0) == n && distances.shape(1) == k, "the outputs do not fit");
+    expect(ids.shape(0) >= n * k && distances.shape(0) >= n * k, "the outputs are too small");
+    size_t n_items = 0;
+    for (const auto& held : segments) n_items += held->segment.n_alive;
+    expect(k <= n_items, "there are fewer items than k");
     Work total;
     {
         nb::gil_scoped_release nogil;
@@ -277,6 +283,7 @@ nb::dict search_top_k_of(Segments segments, In<uint64_t, 2> queries, Out<int64_t
 void bind_index(nb::module_& module) {
     nb::class_<HeldSegment>(module, "Segment")
         .def(nb::init<nb::dict, nb::dict>(), "arrays"_a, "numbers"_a)
+        .def("n_alive", [](const HeldSegment& self) { return self.segment.n_alive; })
         .def("with_alive", [](const HeldSegment& self, nb::object bits) {
             return self.with_alive(nb::cast<In<uint8_t, 1>>(bits), bits);
         }, "bits"_a);
@@ -290,7 +297,8 @@ void bind_index(nb::module_& module) {
                "budget"_a);
     module.def("search_radius", &search_radius_of, "segments"_a, "queries"_a, "radius"_a, "n_threads"_a,
                "structure"_a = "");
-    module.def("search_top_k", &search_top_k_of, "segments"_a, "queries"_a, "ids"_a, "distances"_a, "n_threads"_a);
+    module.def("search_top_k", &search_top_k_of, "segments"_a, "queries"_a, "k"_a, "ids"_a, "distances"_a,
+               "n_threads"_a);
     module.def("empty_ids", &empty_array<int64_t>, "n"_a);
     module.def("empty_distances", &empty_array<int32_t>, "n"_a);
 }

@@ -57,7 +57,7 @@ class Finder {
     Plan plan(const uint64_t* query, uint32_t radius, int asked = -1) const {
         const size_t n = segment_.n_codes();
         if (radius == 0 && segment_.slots.size && asked < 0) return Plan::lookup;
-        const double compare = 0.2 * double(segment_.n_words), touch = n < 20000 ? 6 : 25;
+        const double compare = 0.2 * double(segment_.n_words), touch = n < 20000 ? 15 : 60;
         double best = int(Plan::scan) == asked ? -1 : compare * double(n);
         Plan chosen = Plan::scan;
         const auto consider = [&](Plan plan, double cost) {
@@ -466,8 +466,7 @@ class TopK {
         : segments_(segments), n_words_(n_words) {
         for (const Segment* segment : segments) {
             finders_.emplace_back(*segment, kernels);
-            for (size_t row = 0; segment->alive.size && row < segment->n_codes(); ++row) n_items_ += segment->count(row);
-            if (!segment->alive.size) n_items_ += segment->n_items();
+            n_items_ += segment->n_alive;
         }
     }
     size_t n_items() const { return n_items_; }
@@ -478,19 +477,18 @@ class TopK {
         k = std::min(k, n_items_);
         if (k == 0) return;
         const uint32_t farthest = uint32_t(64 * n_words_);
-        bool enough = false;
-        for (uint32_t radius = 0; radius <= 3 && !enough && all_by_lookup(query, radius); ++radius) {
-            // Radius 1 pays for itself only where radius 2 is not to be had.
-            if (radius == 1 && all_by_lookup(query, 2)) continue;
-            enough = collect(query, radius, work) >= k;
-        }
-        if (!enough)
-            for (uint32_t radius = likely_radius(query, k); collect(query, radius, work) < k && radius < farthest; ++radius) {
-            }
+        bool enough = all_by_lookup(query, 0) && collect(query, 0, work) >= k;
+        uint32_t radius = enough ? 0 : likely_radius(query, k);
+        // What is rare, a sample does not show: small radii first, as long as they are look-ups.
+        for (const uint32_t small : {2u, 3u})
+            if (!enough && small <= radius && k < RARE && all_by_lookup(query, small)) enough = collect(query, small, work) >= k;
+        while (!enough && collect(query, radius, work) < k && radius < farthest) ++radius;
         choose(k, ids, distances);
     }
 
   private:
+    static constexpr size_t RARE = 500;
+
     bool all_by_lookup(const uint64_t* query, uint32_t radius) const {
         for (const Finder<W>& finder : finders_) {
             const Plan plan = finder.plan(query, radius);

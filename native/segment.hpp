@@ -98,6 +98,7 @@ struct Segment {
     Span<uint64_t> used;          // (n_words) bits that any code has: what additions may add
     // Which items count: one bit each; empty if all do.
     Span<uint8_t> alive;
+    size_t n_alive = 0;
 
     size_t n_leaders() const { return group_starts.size ? group_starts.size - 1 : 0; }
     size_t n_codes() const { return offsets.size ? offsets.size - 1 : 0; }

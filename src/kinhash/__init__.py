@@ -6,18 +6,20 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kinhash.codes import Codes
+    from kinhash.index.hamming import HammingIndex
     from kinhash.matches import Matches
     from kinhash.methods import load
     from kinhash.methods.sparsehash import SparseHash
     from kinhash.pairs import Pairs
 
-__all__ = ["Codes", "Matches", "Pairs", "SparseHash", "__version__", "load"]
+__all__ = ["Codes", "HammingIndex", "Matches", "Pairs", "SparseHash", "__version__", "load"]
 
 __version__ = importlib.metadata.version("kinhash")
 
 # Imported on first use: `kinhash --help` should not wait for scikit-learn.
 _HOMES = {
     "Codes": "kinhash.codes",
+    "HammingIndex": "kinhash.index.hamming",
     "Matches": "kinhash.matches",
     "Pairs": "kinhash.pairs",
     "SparseHash": "kinhash.methods.sparsehash",

@@ -1,7 +1,7 @@
 """`Matches`: the ragged answer to a batch of queries."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -28,7 +28,7 @@ class Matches:
         ([7, 3], [0, 1])
     """
 
-    __slots__ = ("_distances", "_ids", "_offsets")
+    __slots__ = ("_distances", "_ids", "_offsets", "_room")
 
     def __init__(self, offsets: Array, ids: Array, distances: Array) -> None:
         offsets = np.asarray(offsets, np.int64)
@@ -44,6 +44,24 @@ class Matches:
         self._offsets, self._ids, self._distances = offsets.view(), ids.view(), distances.view()
         for array in (self._offsets, self._ids, self._distances):
             array.flags.writeable = False
+        self._room: tuple[Array, Array] | None = None
+
+    @classmethod
+    def _trusted(cls, offsets: Array, room: tuple[Array, Array], n: int) -> Self:
+        """Wrap the first `n` entries of arrays made by this package: no checks, no copy."""
+        matches = object.__new__(cls)
+        matches._offsets, matches._room = offsets, room
+        matches._ids, matches._distances = room[0][:n], room[1][:n]
+        for array in (offsets, matches._ids, matches._distances):
+            array.flags.writeable = False
+        return matches
+
+    def _give_room(self) -> tuple[Array, Array] | None:
+        """Give the arrays away to another answer; nothing is left here."""
+        room, self._room = self._room, None
+        if room is not None:
+            self._offsets, self._ids, self._distances = self._offsets[:1], room[0][:0], room[1][:0]
+        return room
 
     @property
     def offsets(self) -> Array:

@@ -1,0 +1,549 @@
+"""`HammingIndex`: exact search over codes that come and go."""
+
+import dataclasses
+import functools
+import os
+import threading
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse
+import scipy.sparse.csgraph
+
+from kinhash import _native
+from kinhash.codes import Codes
+from kinhash.errors import InvalidInputError
+from kinhash.index import planner
+from kinhash.matches import Matches
+
+Array = npt.NDArray[Any]
+
+SMALL = 256  # items up to which a segment needs no structures: comparing them all is as fast
+FEW_ALLOWED = 0.02  # share of allowed items up to which they are searched on their own
+MANY_DEAD = 0.25  # share of removed items from which a segment is built anew
+PAIR_QUERIES = 4096  # codes whose neighbours are found at a time when grouping duplicates
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Segment:
+    """Some of the items: fixed arrays, and which of them still count."""
+
+    arrays: dict[str, Array]
+    numbers: dict[str, Any]
+    built: _native.Segment
+    alive: Array | None  # (n_items,) bool; None if all are
+
+    @classmethod
+    def build(cls, words: Array, ids: Array, wanted: planner.Structures) -> "_Segment":
+        small = len(ids) <= SMALL
+        arrays, numbers = _native.build_segment(
+            np.ascontiguousarray(words),
+            ids,
+            0 if small else wanted.levels,
+            0 if small else wanted.n_chunks,
+            wanted.groups and not small,
+            wanted.budget,
+        )
+        return cls(arrays, numbers, _native.Segment(arrays, numbers), None)
+
+    @property
+    def ids(self) -> Array:
+        """The id of each item, bucket by bucket."""
+        return self.arrays["narrow_ids"] if len(self.arrays["narrow_ids"]) else self.wide_ids
+
+    @property
+    def wide_ids(self) -> Array:
+        return self.arrays["wide_ids"]
+
+    @property
+    def n_items(self) -> int:
+        return len(self.ids)
+
+    @functools.cached_property
+    def n_alive(self) -> int:
+        return self.n_items if self.alive is None else int(self.alive.sum())
+
+    @functools.cached_property
+    def bounds(self) -> tuple[int, int]:
+        """The lowest and the highest id."""
+        return (int(self.ids.min()), int(self.ids.max())) if self.n_items else (0, -1)
+
+    @functools.cached_property
+    def order(self) -> Array:
+        """The items in the order of their ids; made when an id is first looked for."""
+        return np.argsort(self.ids, kind="stable")
+
+    def positions(self, ids: Array) -> Array:
+        """Return the item with each id, -1 where there is none that counts."""
+        low, high = self.bounds
+        found = np.full(len(ids), -1, np.int64)
+        possible = np.flatnonzero((ids >= low) & (ids <= high))
+        if len(possible):
+            wanted = ids[possible].astype(self.ids.dtype)
+            at = self.order[
+                np.minimum(np.searchsorted(self.ids, wanted, sorter=self.order), self.n_items - 1)
+            ]
+            hit = self.ids[at] == wanted
+            if self.alive is not None:
+                hit &= self.alive[at]
+            found[possible[hit]] = at[hit]
+        return found
+
+    def without(self, items: Array) -> "_Segment":
+        """Return the segment with the given items gone."""
+        alive = np.ones(self.n_items, bool) if self.alive is None else self.alive.copy()
+        alive[items] = False
+        return dataclasses.replace(self, alive=alive)
+
+    def restricted(self, alive: Array) -> _native.Segment:
+        return self.built.with_alive(np.packbits(alive, bitorder="little"))
+
+    @functools.cached_property
+    def native(self) -> _native.Segment:
+        return self.built if self.alive is None else self.restricted(self.alive)
+
+    def words_of(self, items: Array) -> Array:
+        """Return the codes of some items."""
+        rows = np.searchsorted(self.arrays["offsets"], items, side="right") - 1
+        return self.arrays["codes"].reshape(-1, self.numbers["n_words"])[rows]
+
+    def contents(self) -> tuple[Array, Array]:
+        """Return the words and ids of all items that count."""
+        items = np.arange(self.n_items) if self.alive is None else np.flatnonzero(self.alive)
+        return self.words_of(items), self.ids[items].astype(np.int64)
+
+
+class _State(NamedTuple):
+    """All items at one moment. A search takes it once; a change puts another in its place."""
+
+    segments: tuple[_Segment, ...]
+
+    @property
+    def n_items(self) -> int:
+        return sum(segment.n_alive for segment in self.segments)
+
+    @property
+    def native(self) -> list[_native.Segment]:
+        return [segment.native for segment in self.segments]
+
+
+class HammingIndex:
+    """Finds every item within a Hamming radius, or the k nearest, exactly.
+
+    Items that share a code share a bucket, so the work grows with the number of different codes
+    near a query, not with the number of items. Changes are visible to the next search; searches
+    may run in several threads, beside one thread at a time that changes the index.
+
+    Args:
+        codes: The items' codes.
+        ids: int64, any numbers, each once; 0, 1, 2, ... by default.
+        memory: "lean" (codes, ids and a hash table), "balanced" (plus look-up tables of up to 48
+            bytes per item) or "fast" (up to 512).
+
+    Raises:
+        InvalidInputError: The ids do not fit the codes, or repeat.
+
+    Example:
+        >>> codes = Codes.from_dense([[0, 1, 1], [0, 0, 1], [0, 1, 1]])
+        >>> index = HammingIndex(codes, ids=[10, 20, 30])
+        >>> matches = index.search_radius(codes[:1], radius=1)
+        >>> matches.ids.tolist(), matches.distances.tolist()
+        ([10, 30, 20], [0, 0, 1])
+    """
+
+    def __init__(
+        self, codes: Codes, ids: npt.ArrayLike | None = None, *, memory: str = "balanced"
+    ) -> None:
+        self._wanted = planner.structures(memory)
+        self._memory = memory
+        self._n_bits, self._signed = codes.n_bits, codes.signed
+        self._lock = threading.Lock()
+        checked = _checked_ids(np.arange(len(codes)) if ids is None else ids, len(codes))
+        self._state = _State((_Segment.build(codes.words, checked, self._wanted),))
+
+    @property
+    def n_bits(self) -> int:
+        """Entries per code."""
+        return self._n_bits
+
+    @property
+    def signed(self) -> bool:
+        """Whether entries of the codes may be -1."""
+        return self._signed
+
+    @property
+    def memory(self) -> str:
+        """The memory setting it was made with."""
+        return self._memory
+
+    @property
+    def n_codes(self) -> int:
+        """How many different codes are stored; an upper bound while changes are pending."""
+        return sum(len(segment.arrays["offsets"]) - 1 for segment in self._state.segments)
+
+    @property
+    def n_bytes(self) -> int:
+        """The size of all arrays."""
+        return sum(
+            array.nbytes for segment in self._state.segments for array in segment.arrays.values()
+        )
+
+    @property
+    def ids(self) -> Array:
+        """All ids, in ascending order: int64."""
+        parts = [segment.contents()[1] for segment in self._state.segments]
+        return np.sort(np.concatenate(parts))
+
+    def __len__(self) -> int:
+        return self._state.n_items
+
+    def __repr__(self) -> str:
+        kind = "signed, " if self.signed else ""
+        return f"HammingIndex(n={len(self)}, n_bits={self.n_bits}, {kind}memory={self.memory!r})"
+
+    # Searching
+
+    def search_radius(
+        self,
+        queries: Codes,
+        radius: int,
+        *,
+        sort: bool = False,
+        allowed: npt.ArrayLike | None = None,
+        out: Matches | None = None,
+        n_threads: int | None = None,
+    ) -> Matches:
+        """Return every stored item within `radius` bit flips of each query.
+
+        Exact: equals a linear scan. Each row is ordered by distance; `sort=True` also orders
+        equal distances by id.
+
+        Args:
+            queries: `n_queries` codes with the index's `n_bits`.
+            radius: Largest accepted distance; 0 means identical codes.
+            sort: Order equal distances by id.
+            allowed: Only these items: their ids, or a mask over `index.ids`.
+            out: An earlier answer whose memory may be reused; it must not be used afterwards.
+            n_threads: Threads to use; all cores by default.
+
+        Raises:
+            InvalidInputError: `queries` differ in `n_bits`, or `radius` is negative.
+        """
+        self._check_queries(queries)
+        radius = _checked_integer("radius", radius, 0)
+        n_threads = n_threads or _n_cores()
+        found = _native.search_radius(
+            self._segments(allowed), queries.words, min(radius, self._farthest), n_threads
+        )
+        room = _room(found.n_items(), out)
+        found.write(*room, sort, n_threads)
+        return Matches._trusted(found.offsets(), room, found.n_items())  # noqa: SLF001 - own arrays
+
+    def search_top_k(
+        self,
+        queries: Codes,
+        k: int,
+        *,
+        allowed: npt.ArrayLike | None = None,
+        out: Matches | None = None,
+        n_threads: int | None = None,
+    ) -> Matches:
+        """Return the `k` nearest items of each query, or all if there are fewer.
+
+        Exact. Rows are ordered by distance, then by id: at equal distance the lowest ids win.
+
+        Args:
+            queries: `n_queries` codes with the index's `n_bits`.
+            k: How many, at least 1.
+            allowed: Only these items: their ids, or a mask over `index.ids`.
+            out: An earlier answer whose memory may be reused; it must not be used afterwards.
+            n_threads: Threads to use; all cores by default.
+
+        Raises:
+            InvalidInputError: `queries` differ in `n_bits`, or `k` is not a positive integer.
+        """
+        self._check_queries(queries)
+        k = _checked_integer("k", k, 1)
+        matches, _ = self._top_k(queries, k, self._segments(allowed), out, n_threads)
+        return matches
+
+    def _top_k(
+        self,
+        queries: Codes,
+        k: int,
+        segments: list[_native.Segment],
+        out: Matches | None,
+        n_threads: int | None,
+    ) -> tuple[Matches, dict[str, Any]]:
+        n_each = min(k, sum(segment.n_alive() for segment in segments))
+        n = len(queries) * n_each
+        room = _room(n, out)
+        work = _native.search_top_k(segments, queries.words, n_each, *room, n_threads or _n_cores())
+        offsets = np.arange(len(queries) + 1, dtype=np.int64) * n_each
+        return Matches._trusted(offsets, room, n), work  # noqa: SLF001 - own arrays
+
+    def count_radius(
+        self,
+        queries: Codes,
+        radius: int,
+        *,
+        allowed: npt.ArrayLike | None = None,
+        n_threads: int | None = None,
+    ) -> Array:
+        """Return how many items lie at each distance: int64, `(n_queries, radius + 1)`."""
+        self._check_queries(queries)
+        radius = _checked_integer("radius", radius, 0)
+        n_threads = n_threads or _n_cores()
+        found = _native.search_radius(
+            self._segments(allowed), queries.words, min(radius, self._farthest), n_threads
+        )
+        counts = np.zeros((len(queries), radius + 1), np.int64)
+        found.count(counts, n_threads)
+        return counts
+
+    def explain(self, queries: Codes, *, radius: int | None = None, k: int | None = None) -> str:
+        """Return in words which structure answers, and how many codes it compares.
+
+        Args:
+            queries: What to search for.
+            radius: Explain `search_radius` with this radius ...
+            k: ... or `search_top_k` with this many.
+        """
+        if (radius is None) == (k is None):
+            raise InvalidInputError("Give either `radius` or `k` to explain.")
+        self._check_queries(queries)
+        if radius is not None:
+            radius = min(_checked_integer("radius", radius, 0), self._farthest)
+            work = _native.search_radius(self._state.native, queries.words, radius, 1).work()
+            what = f"Radius {radius}"
+        else:
+            k = _checked_integer("k", k, 1)
+            work = self._top_k(queries, k, self._state.native, None, 1)[1]
+            what = f"The {k} nearest"
+        return planner.in_words(
+            work, what=what, n_queries=len(queries), n_codes=self.n_codes, n_items=len(self)
+        )
+
+    def iter_buckets(self) -> Iterator[tuple[Codes, Array]]:
+        """Yield each different code, as Codes of length 1, with the ids that have it."""
+        segment = self._merged(self._state.segments)
+        words = segment.arrays["codes"].reshape(-1, segment.numbers["n_words"])
+        offsets = segment.arrays["offsets"]
+        codes = Codes(words, self.n_bits, signed=self.signed)
+        for row, code in enumerate(codes):
+            yield code, segment.ids[offsets[row] : offsets[row + 1]].astype(np.int64)
+
+    def duplicates(self, radius: int = 0) -> list[Array]:
+        """Return the groups of kin: ids connected by steps of at most `radius`, two or more.
+
+        Groups and their ids are in ascending order (groups by their lowest id).
+        """
+        radius = min(_checked_integer("radius", radius, 0), self._farthest)
+        segment = self._merged(self._state.segments)
+        n_codes = len(segment.arrays["offsets"]) - 1
+        words = segment.arrays["codes"].reshape(-1, segment.numbers["n_words"])
+        # Codes as items, so that a pair of codes is found once and not once per pair of items.
+        codes = _Segment.build(words, np.arange(n_codes), self._wanted)
+        links = []
+        for start in range(0, n_codes if radius else 0, PAIR_QUERIES):
+            chunk = np.ascontiguousarray(words[start : start + PAIR_QUERIES])
+            found = _native.search_radius([codes.native], chunk, radius, _n_cores())
+            near, distances = _room(found.n_items(), None)
+            found.write(near, distances, sort=False, n_threads=_n_cores())
+            rows = np.arange(start, start + len(chunk))
+            counts: Array = np.diff(found.offsets())
+            links.append(np.stack([np.repeat(rows, counts), near]))
+        left, right = np.concatenate([np.zeros((2, 0), np.int64), *links], axis=1)
+        ends = np.ones(len(left), bool), (left, right)
+        graph = scipy.sparse.coo_array(ends, shape=(n_codes, n_codes))
+        group_of = scipy.sparse.csgraph.connected_components(graph, directed=False)[1]
+        groups = np.repeat(group_of, np.diff(segment.arrays["offsets"].astype(np.int64)))
+        order = np.lexsort((segment.ids, groups))
+        ids = segment.ids[order].astype(np.int64)
+        parts = np.split(ids, np.cumsum(np.bincount(groups))[:-1]) if len(ids) else []
+        return sorted((part for part in parts if len(part) > 1), key=lambda part: int(part[0]))
+
+    # Changing
+
+    def add(self, codes: Codes, ids: npt.ArrayLike) -> None:
+        """Store more items; the next search sees all of them.
+
+        The cost is in proportion to what is added, amortised: small segments are merged into
+        larger ones as they grow.
+
+        Raises:
+            InvalidInputError: An id is stored already or given twice; then nothing changes.
+        """
+        self._check_codes(codes)
+        checked = _checked_ids(ids, len(codes))
+        with self._lock:
+            self._check_absent(checked)
+            self._put(self._state.segments, codes, checked)
+
+    def remove(self, ids: npt.ArrayLike) -> None:
+        """Drop items; the next search finds none of them.
+
+        Raises:
+            InvalidInputError: An id is not stored or given twice; then nothing changes.
+        """
+        checked = _checked_ids(ids, None)
+        with self._lock:
+            self._state = _State(self._without(checked))
+
+    def update(self, codes: Codes, ids: npt.ArrayLike) -> None:
+        """Replace the codes of items that are stored; no search sees half of the change.
+
+        Raises:
+            InvalidInputError: An id is not stored or given twice; then nothing changes.
+        """
+        self._check_codes(codes)
+        checked = _checked_ids(ids, len(codes))
+        with self._lock:
+            self._put(self._without(checked), codes, checked)
+
+    def _put(self, segments: tuple[_Segment, ...], codes: Codes, ids: Array) -> None:
+        """Make the given segments and the new items the state."""
+        if not len(ids):
+            return
+        parts = [*segments, _Segment.build(codes.words, ids, self._wanted)]
+        # Sizes at least double from one to the one before: few segments, and each item is merged
+        # about log n times.
+        while len(parts) > 1 and parts[-2].n_alive < 2 * parts[-1].n_alive:
+            parts[-2:] = [self._merged(tuple(parts[-2:]))]
+        self._state = _State(tuple(parts))
+
+    def _without(self, ids: Array) -> tuple[_Segment, ...]:
+        left = np.ones(len(ids), bool)
+        parts = []
+        for segment in self._state.segments:
+            items = segment.positions(ids)
+            hit = items >= 0
+            left &= ~hit
+            part = segment.without(items[hit]) if hit.any() else segment
+            if part.n_alive < (1 - MANY_DEAD) * part.n_items:
+                part = self._merged((part,))
+            parts.append(part)
+        if left.any():
+            raise InvalidInputError(
+                f"`ids` hold {ids[left][0]}, which is not in the index. Nothing was changed."
+            )
+        return tuple(part for part in parts if part.n_items) or (parts[0],)
+
+    def _merged(self, segments: tuple[_Segment, ...]) -> _Segment:
+        if len(segments) == 1 and segments[0].alive is None:
+            return segments[0]
+        contents = [segment.contents() for segment in segments]
+        words = np.concatenate([words for words, _ in contents])
+        ids = np.concatenate([ids for _, ids in contents])
+        return _Segment.build(words, ids, self._wanted)
+
+    # Checks
+
+    @property
+    def _farthest(self) -> int:
+        return self._n_bits * (2 if self._signed else 1)
+
+    def _check_queries(self, queries: Codes) -> None:
+        self._check_codes(queries, "`queries`")
+
+    def _check_codes(self, codes: Codes, name: str = "`codes`") -> None:
+        if not isinstance(codes, Codes):
+            raise InvalidInputError(
+                f"{name} must be kinhash.Codes, got {type(codes).__name__}. "
+                "Encode vectors with a model, or use Codes.from_dense."
+            )
+        mine = Codes._trusted(np.empty((0, 0), np.uint64), self._n_bits, signed=self._signed)  # noqa: SLF001 - no words
+        codes.check_comparable(mine, name, "the index")
+
+    def _check_absent(self, ids: Array) -> None:
+        for segment in self._state.segments:
+            stored = segment.positions(ids) >= 0
+            if stored.any():
+                raise InvalidInputError(
+                    f"`ids` hold {ids[stored][0]}, which is in the index already. "
+                    "Use update to replace it; nothing was changed."
+                )
+
+    def _segments(self, allowed: npt.ArrayLike | None) -> list[_native.Segment]:
+        """Return what to search: everything, or the allowed items."""
+        state = self._state
+        if allowed is None:
+            return state.native
+        ids = self._allowed_ids(allowed, state)
+        items = [segment.positions(ids) for segment in state.segments]
+        n_allowed = sum(int((found >= 0).sum()) for found in items)
+        if n_allowed <= FEW_ALLOWED * state.n_items:
+            # A small index of their own costs less than looking at everything else.
+            words = [s.words_of(f[f >= 0]) for s, f in zip(state.segments, items, strict=True)]
+            kept = [ids[found >= 0] for found in items]
+            plain = planner.Structures(levels=0, n_chunks=0, groups=False, budget=0.0)
+            few = _Segment.build(np.concatenate(words), np.concatenate(kept), plain)
+            return [few.native]
+        restricted = []
+        for segment, found in zip(state.segments, items, strict=True):
+            alive = np.zeros(segment.n_items, bool)
+            alive[found[found >= 0]] = True
+            restricted.append(segment.restricted(alive))
+        return restricted
+
+    def _allowed_ids(self, allowed: npt.ArrayLike, state: _State) -> Array:
+        array = np.asarray(allowed)
+        if array.dtype == bool:
+            if array.shape != (state.n_items,):
+                raise InvalidInputError(
+                    f"`allowed` as a mask must have shape ({state.n_items},), one per id in "
+                    f"ascending order, got {array.shape}."
+                )
+            stored: Array = np.sort(np.concatenate([s.contents()[1] for s in state.segments]))
+            return stored[array]
+        if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
+            raise InvalidInputError(
+                f"`allowed` must be ids or a mask, got {array.dtype} of shape {array.shape}."
+            )
+        return np.unique(array.astype(np.int64))
+
+
+def _n_cores() -> int:
+    return os.cpu_count() or 1
+
+
+def _room(n: int, out: Matches | None) -> tuple[Array, Array]:
+    """Return arrays for n ids and distances or more: those of `out` where they are large enough."""
+    room = out._give_room() if out is not None else None  # noqa: SLF001 - its owner gives it up
+    if room is not None and len(room[0]) >= n:
+        return room
+    return _native.empty_ids(n), _native.empty_distances(n)
+
+
+def _checked_integer(name: str, value: int | None, low: int) -> int:
+    if (
+        isinstance(value, (bool, np.bool_))
+        or not isinstance(value, (int, np.integer))
+        or value < low
+    ):
+        raise InvalidInputError(f"`{name}` must be an integer of at least {low}, got {value!r}.")
+    return int(value)
+
+
+def _checked_ids(ids: npt.ArrayLike, n: int | None) -> Array:
+    """Return ids as int64, each once, `n` of them if given."""
+    array = np.asarray(ids)
+    if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
+        raise InvalidInputError(
+            f"`ids` must be integers, one per code, got {array.dtype} of shape {array.shape}."
+        )
+    if n is not None and len(array) != n:
+        raise InvalidInputError(f"`ids` has {len(array)} entries for {n} codes.")
+    if array.dtype == np.uint64 and array.size and array.max() > np.iinfo(np.int64).max:
+        raise InvalidInputError(f"`ids` must fit into int64, got {array.max()}.")
+    checked = np.ascontiguousarray(array, np.int64)
+    if checked.size > 1 and not np.all(checked[1:] > checked[:-1]):
+        ordered = np.sort(checked)
+        twice = ordered[1:][ordered[1:] == ordered[:-1]]
+        if twice.size:
+            raise InvalidInputError(
+                f"`ids` hold {twice[0]} twice. Give each item an id of its own."
+            )
+    return checked

@@ -1,0 +1,57 @@
+"""Which structures an index builds, and what it says about how it answers."""
+
+import dataclasses
+from typing import Any
+
+from kinhash.errors import unknown_name
+
+
+@dataclasses.dataclass(frozen=True)
+class Structures:
+    """What to build over the codes; the native core drops what the budget has no room for."""
+
+    levels: int  # of deletion keys: codes filed with one, or two, of their bits removed
+    n_chunks: int  # parts of the bits, for codes too dense for deletion keys
+    groups: bool  # codes around leaders, for larger radii
+    budget: float  # bytes per item for deletion keys or chunks
+
+
+MEMORY = {
+    "lean": Structures(levels=0, n_chunks=0, groups=True, budget=0.0),
+    "balanced": Structures(levels=2, n_chunks=4, groups=True, budget=48.0),
+    "fast": Structures(levels=2, n_chunks=4, groups=True, budget=512.0),
+}
+
+_WORDS = {
+    "lookup": "by looking up the query's own code",
+    "deletions": "by deletion keys: looking up the query without some of its active bits",
+    "chunks": "by chunks: looking up parts of the query that must be equal, or nearly so",
+    "groups": "by groups: comparing leaders, then the codes around the near ones",
+    "scan": "by scanning: comparing every different code",
+}
+
+
+def structures(memory: str) -> Structures:
+    """Return what to build for a memory setting.
+
+    Raises:
+        InvalidInputError: `memory` is not "lean", "balanced" or "fast".
+    """
+    if memory not in MEMORY:
+        raise unknown_name("memory", str(memory), MEMORY)
+    return MEMORY[memory]
+
+
+def in_words(work: dict[str, Any], *, what: str, n_queries: int, n_codes: int, n_items: int) -> str:
+    """Return how a search was answered: which structure, and how many codes were compared."""
+    parts = [
+        f"{count:,} {'time' if count == 1 else 'times'} {_WORDS[name]}"
+        for name, count in work.items()
+        if name in _WORDS and count
+    ]
+    compared = work["compared"] / max(1, n_queries)
+    return (
+        f"{what} for {n_queries:,} queries among {n_items:,} items with {n_codes:,} different "
+        f"codes: {'; '.join(parts) or 'nothing to compare'}. "
+        f"{compared:,.1f} codes were compared per query."
+    )
