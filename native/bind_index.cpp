@@ -4,6 +4,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <cstdlib>
 #include <memory>
 #include <mutex>
 
@@ -33,8 +34,11 @@ const std::string PLAN_NAMES[N_PLANS] = {"lookup", "deletions", "chunks", "group
 class Pool {
   public:
     static constexpr size_t LARGE = 1 << 16, MOST = size_t(1) << 28;
+    struct Free {
+        void operator()(char* p) const { std::free(p); }
+    };
     struct Buffer {
-        std::unique_ptr<char[]> data;
+        std::unique_ptr<char, Free> data;
         size_t size;
     };
     Buffer take(size_t size) {
@@ -49,7 +53,12 @@ class Pool {
                 }
             size += size / 8;  // the next answer may be a little larger
         }
-        return {std::unique_ptr<char[]>(new char[std::max<size_t>(size, 1)]), size};
+        return {allocate(size), size};
+    }
+    static std::unique_ptr<char, Free> allocate(size_t size) {
+        auto* data = static_cast<char*>(std::aligned_alloc(64, round_up(std::max<size_t>(size, 1), 64)));
+        if (!data) throw std::bad_alloc();
+        return std::unique_ptr<char, Free>(data);
     }
     void give_back(Buffer buffer) {
         std::lock_guard guard(mutex_);
@@ -72,16 +81,25 @@ class Pool {
     size_t held_ = 0;
 };
 
+// An array from the pool, written here and read-only in Python.
 template <typename T>
-nb::ndarray<nb::numpy, T, nb::ndim<1>> empty_array(size_t n) {
-    auto* buffer = new Pool::Buffer(Pool::instance().take(n * sizeof(T)));
-    nb::capsule owner(buffer, [](void* p) noexcept {
-        auto* held = static_cast<Pool::Buffer*>(p);
-        Pool::instance().give_back(std::move(*held));
-        delete held;
-    });
-    return nb::ndarray<nb::numpy, T, nb::ndim<1>>(buffer->data.get(), {n}, owner);
-}
+class Fresh {
+  public:
+    explicit Fresh(size_t n) : n_(n), buffer_(new Pool::Buffer(Pool::instance().take(n * sizeof(T)))) {}
+    T* data() { return reinterpret_cast<T*>(buffer_->data.get()); }
+    nb::ndarray<nb::numpy, const T, nb::ndim<1>> array() {
+        const T* start = data();
+        nb::capsule owner(buffer_.release(), [](void* p) noexcept {
+            std::unique_ptr<Pool::Buffer> held(static_cast<Pool::Buffer*>(p));
+            Pool::instance().give_back(std::move(*held));
+        });
+        return nb::ndarray<nb::numpy, const T, nb::ndim<1>>(start, {n_}, owner);
+    }
+
+  private:
+    size_t n_;
+    std::unique_ptr<Pool::Buffer> buffer_;
+};
 
 template <typename T>
 nb::object to_numpy(std::vector<T>&& vector) {
@@ -196,29 +214,6 @@ nb::tuple build_segment(In<uint64_t, 2> words, In<int64_t, 1> ids, uint32_t leve
     return nb::make_tuple(arrays, numbers);
 }
 
-// What a search found, before the items are written out.
-struct HeldFound {
-    Segments segments;
-    Found found;
-
-    nb::object offsets() const {
-        auto out = empty_array<int64_t>(found.offsets.size());
-        std::copy(found.offsets.begin(), found.offsets.end(), out.data());
-        return nb::cast(out);
-    }
-    void write(Out<int64_t, 1> ids, Out<int32_t, 1> distances, bool sort, size_t n_threads) const {
-        const size_t n = size_t(found.offsets.back());
-        expect(ids.shape(0) >= n && distances.shape(0) >= n, "the outputs are too small");
-        nb::gil_scoped_release nogil;
-        expand(plain(segments), found, sort, n_threads, ids.data(), distances.data());
-    }
-    void count(Out<int64_t, 2> counts, size_t n_threads) const {
-        expect(counts.shape(0) == found.n_hits.size() && counts.shape(1) >= 1, "counts do not fit");
-        nb::gil_scoped_release nogil;
-        count_distances(plain(segments), found, uint32_t(counts.shape(1) - 1), n_threads, counts.data());
-    }
-};
-
 nb::dict work_done(const Work& work) {
     nb::dict out;
     for (size_t p = 0; p < N_PLANS; ++p) out[PLAN_NAMES[p].c_str()] = work.queries[p];
@@ -226,57 +221,81 @@ nb::dict work_done(const Work& work) {
     return out;
 }
 
-void check_queries(const Segments& segments, size_t n_words) {
-    for (const auto& held : segments) expect(held->segment.n_words == n_words, "queries and segments differ in words");
-    expect(segments.size() < 0xffff, "too many segments");
-}
-
-std::shared_ptr<HeldFound> search_radius_of(Segments segments, In<uint64_t, 2> queries, uint32_t radius, size_t n_threads,
-                                            const std::string& structure) {
-    check_queries(segments, queries.shape(1));
-    const auto* name = std::find(std::begin(PLAN_NAMES), std::end(PLAN_NAMES), structure);
-    const int asked = name == std::end(PLAN_NAMES) ? -1 : int(name - PLAN_NAMES);
-    auto out = std::make_shared<HeldFound>();
-    {
-        nb::gil_scoped_release nogil;
-        const auto list = plain(segments);
-        out->found = with_words(queries.shape(1), [&](auto w) {
-            return search_radius<decltype(w)::value>(list, queries.data(), queries.shape(0), queries.shape(1), radius,
-                                                     n_threads, *active_kernels(), asked);
+// A searcher over segments, which it keeps alive.
+class HeldSearcher {
+  public:
+    explicit HeldSearcher(Segments segments) : held_(std::move(segments)) {
+        expect(!held_.empty() && held_.size() < 0xffff, "a searcher needs segments, and not too many");
+        n_words_ = held_[0]->segment.n_words;
+        for (const auto& held : held_) {
+            expect(held->segment.n_words == n_words_, "segments differ in words");
+            n_items_ += held->segment.n_alive;
+        }
+        searcher_ = with_words(n_words_, [&](auto w) -> std::unique_ptr<Searcher> {
+            return std::make_unique<SearcherOf<decltype(w)::value>>(plain(held_), n_words_);
         });
     }
-    out->segments = std::move(segments);
-    return out;
-}
 
-// Every query gets k matches, which must not be more than there are items.
-nb::dict search_top_k_of(Segments segments, In<uint64_t, 2> queries, size_t k, Out<int64_t, 1> ids,
-                         Out<int32_t, 1> distances, size_t n_threads) {
-    const size_t n = queries.shape(0), n_words = queries.shape(1);
-    check_queries(segments, n_words);
-    expect(ids.shape(0) >= n * k && distances.shape(0) >= n * k, "the outputs are too small");
-    size_t n_items = 0;
-    for (const auto& held : segments) n_items += held->segment.n_alive;
-    expect(k <= n_items, "there are fewer items than k");
-    Work total;
-    {
-        nb::gil_scoped_release nogil;
-        const auto list = plain(segments);
-        std::mutex mutex;
-        with_words(n_words, [&](auto w) {
-            share(n, n_threads, 16, [&](size_t begin, size_t end) {
-                Work work;
-                TopK<decltype(w)::value> searcher(list, n_words, *active_kernels());
-                for (size_t i = begin; i < end; ++i)
-                    searcher.search(queries.data() + i * n_words, k, ids.data() + i * k, distances.data() + i * k, work);
-                std::lock_guard guard(mutex);
-                total.add(work);
-            });
-            return 0;
-        });
+    // (offsets, ids, distances), and the work done.
+    nb::tuple radius(In<uint64_t, 2> queries, uint32_t radius, bool sort, size_t n_threads, const std::string& structure) const {
+        const Found found = find(queries, radius, n_threads, structure);
+        const size_t n = size_t(found.offsets.back());
+        auto offsets = Fresh<int64_t>(found.offsets.size());
+        auto ids = Fresh<int64_t>(n);
+        auto distances = Fresh<int32_t>(n);
+        {
+            nb::gil_scoped_release nogil;
+            std::copy(found.offsets.begin(), found.offsets.end(), offsets.data());
+            expand(searcher_->segments(), found, sort, n_threads, ids.data(), distances.data());
+        }
+        return nb::make_tuple(offsets.array(), ids.array(), distances.array());
     }
-    return work_done(total);
-}
+
+    // (n_queries, radius + 1) numbers of items, and the work done.
+    nb::dict count(In<uint64_t, 2> queries, Out<int64_t, 2> counts, size_t n_threads, const std::string& structure) const {
+        expect(counts.shape(0) == queries.shape(0) && counts.shape(1) >= 1, "counts do not fit");
+        const uint32_t radius = uint32_t(counts.shape(1) - 1);
+        const Found found = find(queries, radius, n_threads, structure);
+        nb::gil_scoped_release nogil;
+        count_distances(searcher_->segments(), found, radius, n_threads, counts.data());
+        nb::gil_scoped_acquire gil;
+        return work_done(found.work);
+    }
+
+    // The same as `radius` for the k nearest; k must not be more than there are items.
+    nb::tuple top_k(In<uint64_t, 2> queries, size_t k, size_t n_threads) const {
+        check(queries);
+        expect(k <= n_items_, "there are fewer items than k");
+        const size_t n = queries.shape(0);
+        auto offsets = Fresh<int64_t>(n + 1);
+        auto ids = Fresh<int64_t>(n * k);
+        auto distances = Fresh<int32_t>(n * k);
+        Work work;
+        {
+            nb::gil_scoped_release nogil;
+            for (size_t i = 0; i <= n; ++i) offsets.data()[i] = int64_t(i * k);
+            work = searcher_->top_k(queries.data(), n, k, n_threads, ids.data(), distances.data());
+        }
+        return nb::make_tuple(offsets.array(), ids.array(), distances.array(), work_done(work));
+    }
+
+    size_t n_items() const { return n_items_; }
+
+  private:
+    void check(const In<uint64_t, 2>& queries) const {
+        expect(queries.shape(1) == n_words_, "queries and segments differ in words");
+    }
+    Found find(const In<uint64_t, 2>& queries, uint32_t radius, size_t n_threads, const std::string& structure) const {
+        check(queries);
+        const auto* name = std::find(std::begin(PLAN_NAMES), std::end(PLAN_NAMES), structure);
+        const int asked = name == std::end(PLAN_NAMES) ? -1 : int(name - PLAN_NAMES);
+        nb::gil_scoped_release nogil;
+        return searcher_->radius(queries.data(), queries.shape(0), radius, n_threads, asked);
+    }
+    Segments held_;
+    std::unique_ptr<Searcher> searcher_;
+    size_t n_words_ = 0, n_items_ = 0;
+};
 
 }  // namespace
 
@@ -287,18 +306,12 @@ void bind_index(nb::module_& module) {
         .def("with_alive", [](const HeldSegment& self, nb::object bits) {
             return self.with_alive(nb::cast<In<uint8_t, 1>>(bits), bits);
         }, "bits"_a);
-    nb::class_<HeldFound>(module, "Found")
-        .def("offsets", &HeldFound::offsets)
-        .def("n_items", [](const HeldFound& self) { return self.found.offsets.back(); })
-        .def("write", &HeldFound::write, "ids"_a, "distances"_a, "sort"_a, "n_threads"_a)
-        .def("count", &HeldFound::count, "counts"_a, "n_threads"_a)
-        .def("work", [](const HeldFound& self) { return work_done(self.found.work); });
+    nb::class_<HeldSearcher>(module, "Searcher")
+        .def(nb::init<Segments>(), "segments"_a)
+        .def("n_items", &HeldSearcher::n_items)
+        .def("radius", &HeldSearcher::radius, "queries"_a, "radius"_a, "sort"_a, "n_threads"_a, "structure"_a = "")
+        .def("count", &HeldSearcher::count, "queries"_a, "counts"_a, "n_threads"_a, "structure"_a = "")
+        .def("top_k", &HeldSearcher::top_k, "queries"_a, "k"_a, "n_threads"_a);
     module.def("build_segment", &build_segment, "words"_a, "ids"_a, "levels"_a, "n_chunks"_a, "groups"_a,
                "budget"_a);
-    module.def("search_radius", &search_radius_of, "segments"_a, "queries"_a, "radius"_a, "n_threads"_a,
-               "structure"_a = "");
-    module.def("search_top_k", &search_top_k_of, "segments"_a, "queries"_a, "k"_a, "ids"_a, "distances"_a,
-               "n_threads"_a);
-    module.def("empty_ids", &empty_array<int64_t>, "n"_a);
-    module.def("empty_distances", &empty_array<int32_t>, "n"_a);
 }

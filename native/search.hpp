@@ -3,9 +3,12 @@
 #pragma once
 
 #include <atomic>
+#include <memory>
+#include <mutex>
 #include <thread>
 
 #include "deletions.hpp"
+#include "dispatch.hpp"
 #include "kernels.hpp"
 #include "segment.hpp"
 
@@ -57,7 +60,7 @@ class Finder {
     Plan plan(const uint64_t* query, uint32_t radius, int asked = -1) const {
         const size_t n = segment_.n_codes();
         if (radius == 0 && segment_.slots.size && asked < 0) return Plan::lookup;
-        const double compare = 0.2 * double(segment_.n_words), touch = n < 20000 ? 15 : 60;
+        const double compare = 0.2 * double(segment_.n_words), touch = n < 20000 ? 15 : 100;
         double best = int(Plan::scan) == asked ? -1 : compare * double(n);
         Plan chosen = Plan::scan;
         const auto consider = [&](Plan plan, double cost) {
@@ -78,7 +81,7 @@ class Finder {
             consider(Plan::chunks, segment_.n_chunks * (1 + flips) * touch * (1 + segment_.chunk_candidates));
         }
         if (segment_.n_leaders())
-            consider(Plan::groups, compare * (double(segment_.n_leaders()) + 0.1 * double(n)));
+            consider(Plan::groups, compare * (double(segment_.n_leaders()) + 0.3 * double(n)));
         return chosen;
     }
 
@@ -317,64 +320,60 @@ inline void sort_by_distance(const std::vector<Hit>& hits, std::vector<Hit>& out
     for (const Hit& hit : hits) out[base + next[hit.distance - lowest]++] = hit;
 }
 
+// What one thread works with; kept from one search to the next, because making it takes longer than
+// a look-up.
 template <size_t W>
-Found search_radius(const std::vector<const Segment*>& segments, const uint64_t* queries, size_t n_queries,
-                    size_t n_words, uint32_t radius, size_t n_threads, const Kernels& kernels, int asked) {
-    Found found;
-    found.n_hits.resize(n_queries);
-    found.offsets.assign(n_queries + 1, 0);
-    found.pieces.resize((n_queries + Found::PIECE - 1) / Found::PIECE);
-    std::vector<Work> works(found.pieces.size());
-    share(n_queries, n_threads, Found::PIECE, [&](size_t first_query, size_t last_query) {
-        std::vector<Finder<W>> finders;
+struct Scratch {
+    std::vector<Finder<W>> finders;
+    std::vector<std::vector<Hit>> hits;
+    std::vector<Near> near;
+    std::vector<size_t> scanning;
+    Scratch(const std::vector<const Segment*>& segments, const Kernels& kernels) : hits(Found::PIECE) {
         for (const Segment* segment : segments) finders.emplace_back(*segment, kernels);
-        std::vector<std::vector<Hit>> hits(Found::PIECE);
-        std::vector<Near> near;
-        for (size_t begin = first_query; begin < last_query; begin += Found::PIECE) {
-            const size_t end = std::min(begin + Found::PIECE, last_query);
-            Work& work = works[begin / Found::PIECE];
-            for (auto& list : hits) list.clear();
-            for (size_t s = 0; s < segments.size(); ++s) {
-                const auto keep = [&](size_t i) {
-                    for (const Near& one : near)
-                        hits[i - begin].push_back({one.row, uint16_t(s), uint16_t(one.distance)});
-                    near.clear();
-                };
-                std::vector<size_t> scanning;
-                for (size_t i = begin; i < end; ++i) {
-                    const uint64_t* query = queries + i * n_words;
-                    const Plan plan = finders[s].plan(query, radius, asked);
-                    if (plan == Plan::scan) {
-                        scanning.push_back(i);
-                        ++work.queries[size_t(plan)];
-                        continue;
-                    }
-                    finders[s].within(plan, query, radius, near, work);
-                    keep(i);
-                }
-                // All queries over one block of codes before the next block comes in from memory.
-                const size_t n = scanning.empty() ? 0 : segments[s]->n_codes();
-                for (size_t block = 0; block < n; block += SCAN_BLOCK)
-                    for (const size_t i : scanning) {
-                        finders[s].scan(queries + i * n_words, radius, block, std::min(block + SCAN_BLOCK, n), near, work);
-                        keep(i);
-                    }
+    }
+};
+
+// Finds the rows within `radius` of the queries [begin, end), at most PIECE of them.
+template <size_t W>
+void search_piece(const std::vector<const Segment*>& segments, const uint64_t* queries, size_t begin, size_t end,
+                  size_t n_words, uint32_t radius, int asked, Scratch<W>& scratch, Found& found, Work& work) {
+    auto& [finders, hits, near, scanning] = scratch;
+    for (size_t i = begin; i < end; ++i) hits[i - begin].clear();
+    for (size_t s = 0; s < segments.size(); ++s) {
+        const auto keep = [&](size_t i) {
+            for (const Near& one : near) hits[i - begin].push_back({one.row, uint16_t(s), uint16_t(one.distance)});
+            near.clear();
+        };
+        scanning.clear();
+        for (size_t i = begin; i < end; ++i) {
+            const uint64_t* query = queries + i * n_words;
+            const Plan plan = finders[s].plan(query, radius, asked);
+            if (plan == Plan::scan) {
+                scanning.push_back(i);
+                ++work.queries[size_t(plan)];
+                continue;
             }
-            std::vector<Hit>& piece = found.pieces[begin / Found::PIECE];
-            for (size_t i = begin; i < end; ++i) {
-                const size_t before = piece.size();
-                sort_by_distance(hits[i - begin], piece);
-                int64_t items = 0;
-                for (size_t at = before; at < piece.size(); ++at)
-                    items += int64_t(segments[piece[at].segment]->count(piece[at].row));
-                found.n_hits[i] = uint32_t(piece.size() - before);
-                found.offsets[i + 1] = items;
-            }
+            finders[s].within(plan, query, radius, near, work);
+            keep(i);
         }
-    });
-    for (size_t i = 0; i < n_queries; ++i) found.offsets[i + 1] += found.offsets[i];
-    for (const Work& work : works) found.work.add(work);
-    return found;
+        // All queries over one block of codes before the next block comes in from memory.
+        const size_t n = scanning.empty() ? 0 : segments[s]->n_codes();
+        for (size_t block = 0; block < n; block += SCAN_BLOCK)
+            for (const size_t i : scanning) {
+                finders[s].scan(queries + i * n_words, radius, block, std::min(block + SCAN_BLOCK, n), near, work);
+                keep(i);
+            }
+    }
+    std::vector<Hit>& piece = found.pieces[begin / Found::PIECE];
+    for (size_t i = begin; i < end; ++i) {
+        const size_t before = piece.size();
+        sort_by_distance(hits[i - begin], piece);
+        int64_t items = 0;
+        for (size_t at = before; at < piece.size(); ++at)
+            items += int64_t(segments[piece[at].segment]->count(piece[at].row));
+        found.n_hits[i] = uint32_t(piece.size() - before);
+        found.offsets[i + 1] = items;
+    }
 }
 
 // Calls f(query, hit) for all hits of the queries [begin, end), which must be whole pieces.
@@ -462,14 +461,10 @@ inline void count_distances(const std::vector<const Segment*>& segments, const F
 template <size_t W>
 class TopK {
   public:
-    TopK(const std::vector<const Segment*>& segments, size_t n_words, const Kernels& kernels)
-        : segments_(segments), n_words_(n_words) {
-        for (const Segment* segment : segments) {
-            finders_.emplace_back(*segment, kernels);
-            n_items_ += segment->n_alive;
-        }
+    TopK(const std::vector<const Segment*>& segments, size_t n_words, std::vector<Finder<W>>& finders)
+        : segments_(segments), n_words_(n_words), finders_(finders) {
+        for (const Segment* segment : segments) n_items_ += segment->n_alive;
     }
-    size_t n_items() const { return n_items_; }
 
     // Writes min(k, items) ids and distances in order. Radii grow until they hold k items: first as
     // long as look-ups do, then from where a sample of the codes says that k items lie.
@@ -556,10 +551,88 @@ class TopK {
 
     const std::vector<const Segment*>& segments_;
     size_t n_words_, n_items_ = 0;
-    std::vector<Finder<W>> finders_;
+    std::vector<Finder<W>>& finders_;
     std::vector<Hit> hits_, ordered_;
     std::vector<Near> near_;
     std::vector<int64_t> pool_, scratch_;
+};
+
+// Searches over a fixed list of segments, by any number of threads at once.
+class Searcher {
+  public:
+    explicit Searcher(std::vector<const Segment*> segments) : segments_(std::move(segments)) {}
+    virtual ~Searcher() = default;
+    virtual Found radius(const uint64_t* queries, size_t n, uint32_t radius, size_t n_threads, int asked) const = 0;
+    virtual Work top_k(const uint64_t* queries, size_t n, size_t k, size_t n_threads, int64_t* ids, int32_t* distances) const = 0;
+    const std::vector<const Segment*>& segments() const { return segments_; }
+
+  protected:
+    std::vector<const Segment*> segments_;
+};
+
+template <size_t W>
+class SearcherOf final : public Searcher {
+  public:
+    SearcherOf(std::vector<const Segment*> segments, size_t n_words) : Searcher(std::move(segments)), n_words_(n_words) {}
+
+    Found radius(const uint64_t* queries, size_t n, uint32_t radius, size_t n_threads, int asked) const override {
+        Found found;
+        found.n_hits.resize(n);
+        found.offsets.assign(n + 1, 0);
+        found.pieces.resize((n + Found::PIECE - 1) / Found::PIECE);
+        std::mutex mutex;
+        share(n, n_threads, Found::PIECE, [&](size_t first, size_t last) {
+            Work work;
+            auto scratch = take();
+            for (size_t begin = first; begin < last; begin += Found::PIECE)
+                search_piece(segments_, queries, begin, std::min(begin + Found::PIECE, last), n_words_, radius, asked,
+                             *scratch, found, work);
+            give_back(std::move(scratch));
+            std::lock_guard guard(mutex);
+            found.work.add(work);
+        });
+        for (size_t i = 0; i < n; ++i) found.offsets[i + 1] += found.offsets[i];
+        return found;
+    }
+
+    Work top_k(const uint64_t* queries, size_t n, size_t k, size_t n_threads, int64_t* ids, int32_t* distances) const override {
+        Work total;
+        std::mutex mutex;
+        share(n, n_threads, 16, [&](size_t begin, size_t end) {
+            Work work;
+            auto scratch = take();
+            TopK<W> searcher(segments_, n_words_, scratch->finders);
+            for (size_t i = begin; i < end; ++i)
+                searcher.search(queries + i * n_words_, k, ids + i * k, distances + i * k, work);
+            give_back(std::move(scratch));
+            std::lock_guard guard(mutex);
+            total.add(work);
+        });
+        return total;
+    }
+
+  private:
+    std::unique_ptr<Scratch<W>> take() const {
+        {
+            std::lock_guard guard(mutex_);
+            // The instruction set may have been changed since, by a test.
+            if (kernels_ != active_kernels()) free_.clear(), kernels_ = active_kernels();
+            if (!free_.empty()) {
+                auto scratch = std::move(free_.back());
+                free_.pop_back();
+                return scratch;
+            }
+        }
+        return std::make_unique<Scratch<W>>(segments_, *active_kernels());
+    }
+    void give_back(std::unique_ptr<Scratch<W>> scratch) const {
+        std::lock_guard guard(mutex_);
+        if (free_.size() < 64) free_.push_back(std::move(scratch));
+    }
+    size_t n_words_;
+    mutable std::mutex mutex_;
+    mutable const Kernels* kernels_ = nullptr;
+    mutable std::vector<std::unique_ptr<Scratch<W>>> free_;
 };
 
 }  // namespace kinhash

@@ -47,14 +47,27 @@ class Segment:
     def n_alive(self) -> int: ...
     def with_alive(self, bits: npt.NDArray[Any]) -> Segment: ...
 
-class Found:
-    def offsets(self) -> npt.NDArray[Any]: ...
+class Searcher:
+    def __init__(self, segments: list[Segment]) -> None: ...
     def n_items(self) -> int: ...
-    def write(
-        self, ids: npt.NDArray[Any], distances: npt.NDArray[Any], sort: bool, n_threads: int
-    ) -> None: ...
-    def count(self, counts: npt.NDArray[Any], n_threads: int) -> None: ...
-    def work(self) -> dict[str, Any]: ...
+    def radius(
+        self,
+        queries: npt.NDArray[Any],
+        radius: int,
+        sort: bool,
+        n_threads: int,
+        structure: str = "",
+    ) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]: ...
+    def count(
+        self,
+        queries: npt.NDArray[Any],
+        counts: npt.NDArray[Any],
+        n_threads: int,
+        structure: str = "",
+    ) -> dict[str, Any]: ...
+    def top_k(
+        self, queries: npt.NDArray[Any], k: int, n_threads: int
+    ) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any], dict[str, Any]]: ...
 
 def build_segment(
     words: npt.NDArray[Any],
@@ -64,20 +77,3 @@ def build_segment(
     groups: bool,
     budget: float,
 ) -> tuple[dict[str, npt.NDArray[Any]], dict[str, Any]]: ...
-def search_radius(
-    segments: list[Segment],
-    queries: npt.NDArray[Any],
-    radius: int,
-    n_threads: int,
-    structure: str = "",
-) -> Found: ...
-def search_top_k(
-    segments: list[Segment],
-    queries: npt.NDArray[Any],
-    k: int,
-    ids: npt.NDArray[Any],
-    distances: npt.NDArray[Any],
-    n_threads: int,
-) -> dict[str, Any]: ...
-def empty_ids(n: int) -> npt.NDArray[Any]: ...
-def empty_distances(n: int) -> npt.NDArray[Any]: ...

@@ -28,7 +28,7 @@ class Matches:
         ([7, 3], [0, 1])
     """
 
-    __slots__ = ("_distances", "_ids", "_offsets", "_room")
+    __slots__ = ("_distances", "_ids", "_offsets")
 
     def __init__(self, offsets: Array, ids: Array, distances: Array) -> None:
         offsets = np.asarray(offsets, np.int64)
@@ -44,24 +44,18 @@ class Matches:
         self._offsets, self._ids, self._distances = offsets.view(), ids.view(), distances.view()
         for array in (self._offsets, self._ids, self._distances):
             array.flags.writeable = False
-        self._room: tuple[Array, Array] | None = None
 
     @classmethod
-    def _trusted(cls, offsets: Array, room: tuple[Array, Array], n: int) -> Self:
-        """Wrap the first `n` entries of arrays made by this package: no checks, no copy."""
+    def _trusted(cls, offsets: Array, ids: Array, distances: Array) -> Self:
+        """Wrap read-only arrays made by this package: no checks, no copy."""
         matches = object.__new__(cls)
-        matches._offsets, matches._room = offsets, room
-        matches._ids, matches._distances = room[0][:n], room[1][:n]
-        for array in (offsets, matches._ids, matches._distances):
-            array.flags.writeable = False
+        matches._offsets, matches._ids, matches._distances = offsets, ids, distances
         return matches
 
-    def _give_room(self) -> tuple[Array, Array] | None:
-        """Give the arrays away to another answer; nothing is left here."""
-        room, self._room = self._room, None
-        if room is not None:
-            self._offsets, self._ids, self._distances = self._offsets[:1], room[0][:0], room[1][:0]
-        return room
+    def _release(self) -> None:
+        """Let go of the arrays; where nobody else has them, the next answer gets their memory."""
+        self._offsets = self._offsets[:1].copy()
+        self._ids, self._distances = self._ids[:0].copy(), self._distances[:0].copy()
 
     @property
     def offsets(self) -> Array:

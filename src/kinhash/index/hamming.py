@@ -5,7 +5,7 @@ import functools
 import os
 import threading
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,7 @@ Array = npt.NDArray[Any]
 SMALL = 256  # items up to which a segment needs no structures: comparing them all is as fast
 FEW_ALLOWED = 0.02  # share of allowed items up to which they are searched on their own
 MANY_DEAD = 0.25  # share of removed items from which a segment is built anew
+_N_CORES = os.cpu_count() or 1
 PAIR_QUERIES = 4096  # codes whose neighbours are found at a time when grouping duplicates
 
 
@@ -115,18 +116,13 @@ class _Segment:
         return self.words_of(items), self.ids[items].astype(np.int64)
 
 
-class _State(NamedTuple):
+class _State:
     """All items at one moment. A search takes it once; a change puts another in its place."""
 
-    segments: tuple[_Segment, ...]
-
-    @property
-    def n_items(self) -> int:
-        return sum(segment.n_alive for segment in self.segments)
-
-    @property
-    def native(self) -> list[_native.Segment]:
-        return [segment.native for segment in self.segments]
+    def __init__(self, segments: tuple[_Segment, ...]) -> None:
+        self.segments = segments
+        self.searcher = _native.Searcher([segment.native for segment in segments])
+        self.n_items = self.searcher.n_items()
 
 
 class HammingIndex:
@@ -232,14 +228,12 @@ class HammingIndex:
             InvalidInputError: `queries` differ in `n_bits`, or `radius` is negative.
         """
         self._check_queries(queries)
-        radius = _checked_integer("radius", radius, 0)
-        n_threads = n_threads or _n_cores()
-        found = _native.search_radius(
-            self._segments(allowed), queries.words, min(radius, self._farthest), n_threads
-        )
-        room = _room(found.n_items(), out)
-        found.write(*room, sort, n_threads)
-        return Matches._trusted(found.offsets(), room, found.n_items())  # noqa: SLF001 - own arrays
+        radius = min(_checked_integer("radius", radius, 0), self._farthest)
+        searcher = self._searcher(allowed)
+        if out is not None:
+            out._release()  # noqa: SLF001 - its owner gives it up
+        found = searcher.radius(queries.words, radius, sort, n_threads or _N_CORES)
+        return Matches._trusted(*found)  # noqa: SLF001 - own arrays
 
     def search_top_k(
         self,
@@ -266,23 +260,11 @@ class HammingIndex:
         """
         self._check_queries(queries)
         k = _checked_integer("k", k, 1)
-        matches, _ = self._top_k(queries, k, self._segments(allowed), out, n_threads)
-        return matches
-
-    def _top_k(
-        self,
-        queries: Codes,
-        k: int,
-        segments: list[_native.Segment],
-        out: Matches | None,
-        n_threads: int | None,
-    ) -> tuple[Matches, dict[str, Any]]:
-        n_each = min(k, sum(segment.n_alive() for segment in segments))
-        n = len(queries) * n_each
-        room = _room(n, out)
-        work = _native.search_top_k(segments, queries.words, n_each, *room, n_threads or _n_cores())
-        offsets = np.arange(len(queries) + 1, dtype=np.int64) * n_each
-        return Matches._trusted(offsets, room, n), work  # noqa: SLF001 - own arrays
+        searcher = self._searcher(allowed)
+        if out is not None:
+            out._release()  # noqa: SLF001 - its owner gives it up
+        *found, _ = searcher.top_k(queries.words, min(k, searcher.n_items()), n_threads or _N_CORES)
+        return Matches._trusted(*found)  # noqa: SLF001 - own arrays
 
     def count_radius(
         self,
@@ -295,12 +277,8 @@ class HammingIndex:
         """Return how many items lie at each distance: int64, `(n_queries, radius + 1)`."""
         self._check_queries(queries)
         radius = _checked_integer("radius", radius, 0)
-        n_threads = n_threads or _n_cores()
-        found = _native.search_radius(
-            self._segments(allowed), queries.words, min(radius, self._farthest), n_threads
-        )
         counts = np.zeros((len(queries), radius + 1), np.int64)
-        found.count(counts, n_threads)
+        self._searcher(allowed).count(queries.words, counts, n_threads or _N_CORES)
         return counts
 
     def explain(self, queries: Codes, *, radius: int | None = None, k: int | None = None) -> str:
@@ -314,14 +292,14 @@ class HammingIndex:
         if (radius is None) == (k is None):
             raise InvalidInputError("Give either `radius` or `k` to explain.")
         self._check_queries(queries)
+        searcher = self._state.searcher
         if radius is not None:
             radius = min(_checked_integer("radius", radius, 0), self._farthest)
-            work = _native.search_radius(self._state.native, queries.words, radius, 1).work()
-            what = f"Radius {radius}"
+            counts = np.zeros((len(queries), radius + 1), np.int64)
+            work, what = searcher.count(queries.words, counts, 1), f"Radius {radius}"
         else:
-            k = _checked_integer("k", k, 1)
-            work = self._top_k(queries, k, self._state.native, None, 1)[1]
-            what = f"The {k} nearest"
+            k = min(_checked_integer("k", k, 1), searcher.n_items())
+            work, what = searcher.top_k(queries.words, k, 1)[3], f"The {k} nearest"
         return planner.in_words(
             work, what=what, n_queries=len(queries), n_codes=self.n_codes, n_items=len(self)
         )
@@ -346,14 +324,13 @@ class HammingIndex:
         words = segment.arrays["codes"].reshape(-1, segment.numbers["n_words"])
         # Codes as items, so that a pair of codes is found once and not once per pair of items.
         codes = _Segment.build(words, np.arange(n_codes), self._wanted)
+        searcher = _native.Searcher([codes.native])
         links = []
         for start in range(0, n_codes if radius else 0, PAIR_QUERIES):
             chunk = np.ascontiguousarray(words[start : start + PAIR_QUERIES])
-            found = _native.search_radius([codes.native], chunk, radius, _n_cores())
-            near, distances = _room(found.n_items(), None)
-            found.write(near, distances, sort=False, n_threads=_n_cores())
+            offsets, near, _ = searcher.radius(chunk, radius, sort=False, n_threads=_N_CORES)
             rows = np.arange(start, start + len(chunk))
-            counts: Array = np.diff(found.offsets())
+            counts: Array = offsets[1:] - offsets[:-1]
             links.append(np.stack([np.repeat(rows, counts), near]))
         left, right = np.concatenate([np.zeros((2, 0), np.int64), *links], axis=1)
         ends = np.ones(len(left), bool), (left, right)
@@ -449,13 +426,15 @@ class HammingIndex:
         self._check_codes(queries, "`queries`")
 
     def _check_codes(self, codes: Codes, name: str = "`codes`") -> None:
+        if type(codes) is Codes and codes.n_bits == self._n_bits and codes.signed == self._signed:
+            return
         if not isinstance(codes, Codes):
             raise InvalidInputError(
                 f"{name} must be kinhash.Codes, got {type(codes).__name__}. "
                 "Encode vectors with a model, or use Codes.from_dense."
             )
-        mine = Codes._trusted(np.empty((0, 0), np.uint64), self._n_bits, signed=self._signed)  # noqa: SLF001 - no words
-        codes.check_comparable(mine, name, "the index")
+        none = Codes.from_dense(np.zeros((0, self._n_bits)), signed=self._signed)
+        codes.check_comparable(none, name, "the index")
 
     def _check_absent(self, ids: Array) -> None:
         for segment in self._state.segments:
@@ -466,11 +445,11 @@ class HammingIndex:
                     "Use update to replace it; nothing was changed."
                 )
 
-    def _segments(self, allowed: npt.ArrayLike | None) -> list[_native.Segment]:
-        """Return what to search: everything, or the allowed items."""
+    def _searcher(self, allowed: npt.ArrayLike | None) -> _native.Searcher:
+        """Return what searches everything, or the allowed items."""
         state = self._state
         if allowed is None:
-            return state.native
+            return state.searcher
         ids = self._allowed_ids(allowed, state)
         items = [segment.positions(ids) for segment in state.segments]
         n_allowed = sum(int((found >= 0).sum()) for found in items)
@@ -480,13 +459,13 @@ class HammingIndex:
             kept = [ids[found >= 0] for found in items]
             plain = planner.Structures(levels=0, n_chunks=0, groups=False, budget=0.0)
             few = _Segment.build(np.concatenate(words), np.concatenate(kept), plain)
-            return [few.native]
+            return _native.Searcher([few.native])
         restricted = []
         for segment, found in zip(state.segments, items, strict=True):
             alive = np.zeros(segment.n_items, bool)
             alive[found[found >= 0]] = True
             restricted.append(segment.restricted(alive))
-        return restricted
+        return _native.Searcher(restricted)
 
     def _allowed_ids(self, allowed: npt.ArrayLike, state: _State) -> Array:
         array = np.asarray(allowed)
@@ -497,7 +476,8 @@ class HammingIndex:
                     f"ascending order, got {array.shape}."
                 )
             stored: Array = np.sort(np.concatenate([s.contents()[1] for s in state.segments]))
-            return stored[array]
+            chosen: Array = stored[array]
+            return chosen
         if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
             raise InvalidInputError(
                 f"`allowed` must be ids or a mask, got {array.dtype} of shape {array.shape}."
@@ -505,19 +485,9 @@ class HammingIndex:
         return np.unique(array.astype(np.int64))
 
 
-def _n_cores() -> int:
-    return os.cpu_count() or 1
-
-
-def _room(n: int, out: Matches | None) -> tuple[Array, Array]:
-    """Return arrays for n ids and distances or more: those of `out` where they are large enough."""
-    room = out._give_room() if out is not None else None  # noqa: SLF001 - its owner gives it up
-    if room is not None and len(room[0]) >= n:
-        return room
-    return _native.empty_ids(n), _native.empty_distances(n)
-
-
 def _checked_integer(name: str, value: int | None, low: int) -> int:
+    if type(value) is int and value >= low:
+        return value
     if (
         isinstance(value, (bool, np.bool_))
         or not isinstance(value, (int, np.integer))
