@@ -115,7 +115,9 @@ struct HeldSegment {
 
     template <typename T>
     void attach(Span<T>& span, nb::dict arrays, const char* name) {
-        const auto array = nb::cast<In<T, 1>>(arrays[name]);
+        In<T, 1> array;
+        // Not converted where the type differs: nobody would keep the copy alive.
+        expect(nb::try_cast(arrays[name], array, false), name);
         span = {array.data(), array.shape(0)};
         owners.push_back(arrays[name]);
     }

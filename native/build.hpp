@@ -187,9 +187,11 @@ Built build(const uint64_t* input, const int64_t* ids, size_t n, size_t n_words,
     }
     double spent = 0;
     for (uint32_t level = 1; level <= options.levels; ++level) {
+        const double before = spent;
         for (size_t row = 0; row < n_codes; ++row)
             spent += 8.0 * double(n_deletions_at(words.active(out.codes.data() + row * n_words), level));
-        if (spent > options.budget * double(n)) break;
+        // Starts are 32 bits wide.
+        if (spent > options.budget * double(n) || (spent - before) / 8 >= double(NONE)) break;
         build_keys(words, out.codes, n_codes, level, out.key_starts[level - 1], out.key_rows[level - 1]);
         out.levels = level;
     }

@@ -162,8 +162,17 @@ class Finder {
                 }
                 before = row;
             }
+            // Only damaged tables have so many; without this they could take any amount of memory.
+            if (candidates_.size() > MANY_CANDIDATES) check_candidates(query, out, work);
         }
-        work.compared += candidates_.size() + keys_.size();
+        check_candidates(query, out, work);
+        work.compared += keys_.size();
+    }
+
+    static constexpr size_t MANY_CANDIDATES = 1 << 20;
+
+    void check_candidates(const uint64_t* query, std::vector<Near>& out, Work& work) {
+        work.compared += candidates_.size();
         for (const Near& candidate : candidates_) {
             const Key& key = keys_[candidate.distance];
             const uint64_t* code = segment_.code(candidate.row);
@@ -173,6 +182,7 @@ class Finder {
             if (extra == expected && meets(code, query, key) && (key.added == NONE || lowest_extra(code, query) == key.added))
                 out.push_back({candidate.row, extra + key.removed});
         }
+        candidates_.clear();
     }
 
     struct Key {
@@ -265,12 +275,15 @@ class Finder {
     void groups(const uint64_t* query, uint32_t radius, std::vector<Near>& out, Work& work) {
         const size_t n = segment_.n_leaders();
         std::vector<Near> near(SCAN_BLOCK);
+        size_t left = segment_.n_codes();  // groups share no codes, unless they are damaged
         for (size_t first = 0; first < n; first += SCAN_BLOCK) {
             const size_t found = kernels_.scan(segment_.leaders.data + first * words_.count(), std::min(SCAN_BLOCK, n - first),
                                                words_.count(), query, radius + segment_.group_radius, near.data());
             for (size_t i = 0; i < found; ++i) {
                 const auto [from, to] = group(first + near[i].row);
-                scan(query, radius, from, to, out, work);
+                const size_t size = std::min(to - from, left);
+                scan(query, radius, from, from + size, out, work);
+                left -= size;
             }
         }
         work.compared += n;
@@ -365,14 +378,20 @@ void search_piece(const std::vector<const Segment*>& segments, const uint64_t* q
             }
     }
     std::vector<Hit>& piece = found.pieces[begin / Found::PIECE];
+    size_t most = 0;
+    for (const Segment* segment : segments) most += segment->n_items();
     for (size_t i = begin; i < end; ++i) {
         const size_t before = piece.size();
         sort_by_distance(hits[i - begin], piece);
-        int64_t items = 0;
-        for (size_t at = before; at < piece.size(); ++at)
-            items += int64_t(segments[piece[at].segment]->count(piece[at].row));
+        size_t items = 0;
+        for (size_t at = before; at < piece.size(); ++at) {
+            const size_t n = segments[piece[at].segment]->count(piece[at].row);
+            // Damaged buckets may overlap; together they never give more than there is.
+            if (n > most - items) piece.resize(at);
+            else items += n;
+        }
         found.n_hits[i] = uint32_t(piece.size() - before);
-        found.offsets[i + 1] = items;
+        found.offsets[i + 1] = int64_t(items);
     }
 }
 
@@ -466,7 +485,7 @@ class TopK {
         for (const Segment* segment : segments) n_items_ += segment->n_alive;
     }
 
-    // Writes min(k, items) ids and distances in order. Radii grow until they hold k items: first as
+    // Writes min(k, items) ids and distances in order; -1 where a damaged file does not lead to as many. Radii grow until they hold k items: first as
     // long as look-ups do, then from where a sample of the codes says that k items lie.
     void search(const uint64_t* query, size_t k, int64_t* ids, int32_t* distances, Work& work) {
         k = std::min(k, n_items_);
@@ -537,7 +556,7 @@ class TopK {
                 const Segment& segment = *segments_[ordered_[first].segment];
                 size_t taken = 0;
                 for (size_t item = segment.begin(ordered_[first].row), end = segment.end(ordered_[first].row);
-                     item < end && taken < need; ++item)
+                     item < end && taken < need && pool_.size() < n_items_; ++item)
                     if (segment.is_alive(item)) pool_.push_back(segment.id(item)), ++taken;
             }
             const size_t n = std::min(need, pool_.size());
@@ -547,6 +566,8 @@ class TopK {
             std::fill_n(distances + written, n, int32_t(distance));
             written += n;
         }
+        std::fill(ids + written, ids + k, -1);
+        std::fill(distances + written, distances + k, -1);
     }
 
     const std::vector<const Segment*>& segments_;

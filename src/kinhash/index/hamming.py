@@ -15,7 +15,7 @@ import scipy.sparse.csgraph
 from kinhash import _native
 from kinhash.codes import Codes
 from kinhash.errors import InvalidInputError
-from kinhash.index import planner
+from kinhash.index import files, planner
 from kinhash.matches import Matches
 
 Array = npt.NDArray[Any]
@@ -415,6 +415,53 @@ class HammingIndex:
         words = np.concatenate([words for words, _ in contents])
         ids = np.concatenate([ids for _, ids in contents])
         return _Segment.build(words, ids, self._wanted)
+
+    # Files
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write everything to one file, all or nothing: docs/formats.md specifies it.
+
+        Raises:
+            InvalidInputError: The folder does not exist or cannot be written.
+        """
+        segment = self._merged(self._state.segments)
+        files.write(
+            path,
+            segment.arrays,
+            segment.numbers,
+            n_bits=self.n_bits,
+            signed=self.signed,
+            memory=self.memory,
+        )
+
+    @classmethod
+    def load(
+        cls, path: str | os.PathLike[str], *, mmap: bool = True, verify: bool | None = None
+    ) -> Self:
+        """Return the index in a file that `save` wrote.
+
+        Changes are kept in memory; the file stays as it is until the next `save`.
+
+        Args:
+            path: The file.
+            mmap: Leave the arrays in the file, whose pages are read as searches need them and
+                shared between processes; `False` reads all into memory.
+            verify: Check all content, which reads it once; by default for files below 256 MB.
+                Without, a damaged file gives wrong answers at worst.
+
+        Raises:
+            InvalidInputError: There is no such file, or it cannot be read.
+            FormatError: It is truncated, damaged, of another program, or of a newer format.
+        """
+        stored = files.read(path, mmap=mmap, verify=verify)
+        index = cls.__new__(cls)
+        index._memory = stored.header["memory"]
+        index._wanted = planner.structures(index._memory)
+        index._n_bits, index._signed = stored.header["n_bits"], stored.header["signed"]
+        index._lock = threading.Lock()
+        segment = _Segment(stored.arrays, stored.numbers, stored.segment, None)
+        index._state = _State((segment,))
+        return index
 
     # Checks
 
