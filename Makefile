@@ -39,6 +39,7 @@ format: $(DEV)
 bench: $(DEV)
 	$(BIN)/python benchmarks/bench_train.py
 	$(BIN)/python benchmarks/bench_encode.py
+	$(BIN)/python benchmarks/bench_index.py
 
 clean:
 	rm -rf $(VENV) build kinhash-demo
@@ -58,3 +59,9 @@ $(DEV): $(SOURCES) | $(BIN)/python
 	@echo "Installing kinhash and its development tools into $(VENV) (once, a minute or two) ..."
 	$(INSTALL) --editable '.[dev]'
 	@rm -f $(VENV)/.dev-* $(VENV)/.demo-* && touch $@ $(DEMO)
+
+# Out of bounds, undefined: the core with both sanitisers under the tests of the index (minutes).
+.PHONY: sanitize
+sanitize: $(DEV)
+	$(INSTALL) nanobind cmake ninja
+	native/sanitize/run $(BIN)/python -m pytest -q -m 'not data' tests/index

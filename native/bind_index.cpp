@@ -27,7 +27,7 @@ auto with_words(size_t n_words, const F& f) {
     }
 }
 
-const std::string PLAN_NAMES[N_PLANS] = {"lookup", "deletions", "chunks", "groups", "scan"};
+const std::string PLAN_NAMES[N_PLANS] = {"lookup", "deletions", "chunks", "groups", "scan", "neighbours"};
 
 // Large outputs cost more to get from the system than to fill: a buffer that nobody uses any more
 // waits here for the next answer of about its size.
@@ -137,6 +137,8 @@ struct HeldSegment {
         attach(segment.keys[1].rows, arrays, "key2_rows");
         attach(segment.chunk_starts, arrays, "chunk_starts");
         attach(segment.chunk_rows, arrays, "chunk_rows");
+        attach(segment.neighbours.starts, arrays, "near_starts");
+        attach(segment.neighbours.rows, arrays, "near_rows");
         attach(segment.used, arrays, "used");
         segment.n_alive = segment.n_items();
         segment.n_words = nb::cast<size_t>(numbers["n_words"]);
@@ -157,6 +159,8 @@ struct HeldSegment {
             expect(segment.keys[level - 1].starts.size >= 2, "keys do not fit their levels");
         expect(segment.n_chunks <= 64 && segment.chunk_rows.size == segment.n_chunks * n, "chunks do not fit");
         expect(!segment.n_chunks || segment.chunk_starts.size == segment.n_chunks * (chunk_table_size(n) + 1), "chunks do not fit");
+        expect(!segment.neighbours.starts.size || (segment.neighbours.starts.size == 2 * n + 1 && segment.slots.size),
+               "neighbours do not fit");
         size_t n_used = 0;
         for (size_t i = 0; i < w; ++i) n_used += size_t(std::popcount(segment.used[i]));
         expect(!segment.n_chunks || n_used > 0, "chunks do not fit");
@@ -181,8 +185,28 @@ std::vector<const Segment*> plain(const Segments& segments) {
     return out;
 }
 
+template <typename T>
+Span<T> span(const std::vector<T>& v) {
+    return {v.data(), v.size()};
+}
+
+// A segment over what was just built, to search while more is built.
+Segment view(const Built& built) {
+    Segment s;
+    s.n_words = built.n_words;
+    s.codes = span(built.codes);
+    s.offsets = span(built.offsets);
+    s.narrow_ids = span(built.narrow_ids);
+    s.wide_ids = span(built.wide_ids);
+    s.slots = span(built.slots);
+    for (size_t level = 0; level < 2; ++level) s.keys[level] = {span(built.key_starts[level]), span(built.key_rows[level])};
+    s.levels = built.levels;
+    s.used = span(built.used);
+    return s;
+}
+
 nb::tuple build_segment(In<uint64_t, 2> words, In<int64_t, 1> ids, uint32_t levels, uint32_t n_chunks, bool groups,
-                        double budget) {
+                        bool neighbours, double budget) {
     const size_t n = words.shape(0), n_words = words.shape(1);
     expect(n < 0xffffffff, "a segment holds less than 2^32 items");
     expect(ids.shape(0) == n && n_words >= 1 && n_words <= MAX_WORDS, "words and ids do not fit");
@@ -193,7 +217,19 @@ nb::tuple build_segment(In<uint64_t, 2> words, In<int64_t, 1> ids, uint32_t leve
             return build<decltype(w)::value>(words.data(), ids.data(), n, n_words, {levels, n_chunks, groups, budget});
         });
     }
+    std::vector<uint32_t> near_starts, near_rows;
+    if (neighbours && built.levels == 2) {
+        nb::gil_scoped_release nogil;
+        const Segment segment = view(built);
+        const double left = budget * double(n) - 4.0 * double(built.key_rows[0].size() + built.key_starts[0].size() +
+                                                              built.key_rows[1].size() + built.key_starts[1].size());
+        with_words(n_words, [&](auto w) {
+            return list_neighbours<decltype(w)::value>(segment, *active_kernels(), left, near_starts, near_rows);
+        });
+    }
     nb::dict arrays, numbers;
+    arrays["near_starts"] = to_numpy(std::move(near_starts));
+    arrays["near_rows"] = to_numpy(std::move(near_rows));
     arrays["codes"] = to_numpy(std::move(built.codes));
     arrays["offsets"] = to_numpy(std::move(built.offsets));
     arrays["narrow_ids"] = to_numpy(std::move(built.narrow_ids));
@@ -315,5 +351,5 @@ void bind_index(nb::module_& module) {
         .def("count", &HeldSearcher::count, "queries"_a, "counts"_a, "n_threads"_a, "structure"_a = "")
         .def("top_k", &HeldSearcher::top_k, "queries"_a, "k"_a, "n_threads"_a);
     module.def("build_segment", &build_segment, "words"_a, "ids"_a, "levels"_a, "n_chunks"_a, "groups"_a,
-               "budget"_a);
+               "neighbours"_a, "budget"_a);
 }

@@ -60,7 +60,8 @@ class Numbering {
 };
 
 // Which leader each code follows: greedily, heaviest codes first, a code within two bits of a leader
-// joins it, any other becomes one. Returns no groups where leaders would be more than a third.
+// joins it, any other becomes one. Returns no groups where leaders would be more than a third, or
+// where codes are so dense that finding their leaders would cost more than it saves.
 template <size_t W>
 class Grouping {
   public:
@@ -71,6 +72,10 @@ class Grouping {
         std::iota(order.begin(), order.end(), 0);
         std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return weights[a] > weights[b]; });
         leader_of.assign(n_, NONE);
+        // Dense codes have thousands of keys each, and hardly a neighbour that shares one.
+        size_t n_keys = 0;
+        for (uint32_t row = 0; row < n_; ++row) n_keys += n_deletions(words_.active(code(row)), 2);
+        if (n_keys > MOST_KEYS * n_) return false;
         table_.assign(1 << 16, 0);
         for (const uint32_t row : order) {
             uint32_t found = nearest(row, leaders);
@@ -86,6 +91,7 @@ class Grouping {
     }
 
   private:
+    static constexpr size_t MOST_KEYS = 600;  // per code, on average: 34 active bits
     const uint64_t* code(uint32_t row) const { return codes_.data() + size_t(row) * words_.count(); }
     uint32_t nearest(uint32_t row, const std::vector<uint32_t>& leaders) const {
         uint32_t best = NONE, best_distance = 3;

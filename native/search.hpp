@@ -14,8 +14,8 @@
 
 namespace kinhash {
 
-enum class Plan : int { lookup = 0, deletions = 1, chunks = 2, groups = 3, scan = 4 };
-inline constexpr size_t N_PLANS = 5;
+enum class Plan : int { lookup = 0, deletions = 1, chunks = 2, groups = 3, scan = 4, neighbours = 5 };
+inline constexpr size_t N_PLANS = 6;
 
 // What structures answered, and how many codes they compared.
 struct Work {
@@ -60,6 +60,9 @@ class Finder {
     Plan plan(const uint64_t* query, uint32_t radius, int asked = -1) const {
         const size_t n = segment_.n_codes();
         if (radius == 0 && segment_.slots.size && asked < 0) return Plan::lookup;
+        if (radius <= 2 && segment_.neighbours.starts.size && (asked < 0 || asked == int(Plan::neighbours)) &&
+            segment_.find(words_, query, words_.hash(query)) != NONE)
+            return Plan::neighbours;
         const double compare = 0.2 * double(segment_.n_words), touch = n < 20000 ? 15 : 100;
         double best = int(Plan::scan) == asked ? -1 : compare * double(n);
         Plan chosen = Plan::scan;
@@ -91,6 +94,7 @@ class Finder {
             case Plan::deletions: deletions(query, radius, out, work); break;
             case Plan::chunks: chunks(query, radius, out, work); break;
             case Plan::groups: groups(query, radius, out, work); break;
+            case Plan::neighbours: neighbours(query, radius, out, work); break;
             case Plan::scan: scan(query, radius, 0, segment_.n_codes(), out, work); break;
         }
         ++work.queries[size_t(plan)];
@@ -229,6 +233,20 @@ class Finder {
             }
     }
 
+    // A code that is stored has its neighbours listed.
+    void neighbours(const uint64_t* query, uint32_t radius, std::vector<Near>& out, Work& work) const {
+        const uint32_t row = segment_.find(words_, query, words_.hash(query));
+        if (row == NONE) return;
+        out.push_back({row, 0});
+        const auto& [starts, rows] = segment_.neighbours;
+        for (uint32_t distance = 1; distance <= radius; ++distance) {
+            const size_t at = 2 * size_t(row) + distance - 1, end = std::min<size_t>(starts[at + 1], rows.size);
+            for (size_t i = starts[at]; i < end; ++i)
+                if (rows[i] < segment_.n_codes()) out.push_back({rows[i], distance});
+        }
+        ++work.compared;
+    }
+
     // Two codes within r bits agree but for r / n_chunks bits in one of n_chunks parts at least.
     void chunks(const uint64_t* query, uint32_t radius, std::vector<Near>& out, Work& work) const {
         const size_t n = segment_.n_codes(), n_chunks = segment_.n_chunks, size = segment_.chunk_starts.size / n_chunks - 1;
@@ -297,6 +315,31 @@ class Finder {
     std::vector<uint64_t> masks_;
     size_t n_used_ = 0;
 };
+
+// Lists every code's neighbours within two bits; gives up where they take more than `budget` bytes.
+template <size_t W>
+bool list_neighbours(const Segment& segment, const Kernels& kernels, double budget, std::vector<uint32_t>& starts,
+                     std::vector<uint32_t>& rows) {
+    Finder<W> finder(segment, kernels);
+    std::vector<Near> near;
+    Work work;
+    starts.assign(1, 0);
+    for (size_t row = 0; row < segment.n_codes(); ++row) {
+        near.clear();
+        finder.within(finder.plan(segment.code(row), 2), segment.code(row), 2, near, work);
+        for (const uint32_t distance : {1u, 2u}) {
+            for (const Near& one : near)
+                if (one.distance == distance) rows.push_back(one.row);
+            starts.push_back(uint32_t(rows.size()));
+        }
+        if (4.0 * double(starts.size() + rows.size()) > budget || rows.size() > 0xf0000000) {
+            starts.clear();
+            rows.clear();
+            return false;
+        }
+    }
+    return true;
+}
 
 // A row of one segment, found for a query.
 struct Hit {
@@ -476,6 +519,27 @@ inline void count_distances(const std::vector<const Segment*>& segments, const F
     });
 }
 
+// Brings the n lowest numbers to the front: those below the n-th by a histogram, in two passes, and
+// only the few in its own cell by comparing.
+inline void keep_lowest(std::vector<int64_t>& ids, size_t n) {
+    const auto [low, high] = std::minmax_element(ids.begin(), ids.end());
+    const uint64_t first = uint64_t(*low), range = uint64_t(*high) - first;
+    const int shift = std::max(0, 64 - std::countl_zero(range) - 12);
+    uint32_t counts[4096] = {};
+    const auto cell = [&](int64_t id) { return (uint64_t(id) - first) >> shift; };
+    for (const int64_t id : ids) ++counts[cell(id)];
+    size_t below = 0, last = 0;
+    while (below + counts[last] < n) below += counts[last++];
+    size_t kept = 0;
+    std::vector<int64_t> edge;
+    for (const int64_t id : ids) {
+        if (cell(id) < last) ids[kept++] = id;
+        if (cell(id) == last) edge.push_back(id);
+    }
+    std::sort(edge.begin(), edge.end());
+    std::copy_n(edge.begin(), n - kept, ids.begin() + std::ptrdiff_t(kept));
+}
+
 // The k nearest items of one query at a time; at equal distance the lowest ids.
 template <size_t W>
 class TopK {
@@ -485,18 +549,19 @@ class TopK {
         for (const Segment* segment : segments) n_items_ += segment->n_alive;
     }
 
-    // Writes min(k, items) ids and distances in order; -1 where a damaged file does not lead to as many. Radii grow until they hold k items: first as
-    // long as look-ups do, then from where a sample of the codes says that k items lie.
+    // Writes min(k, items) ids and distances in order; -1 where a damaged file does not lead to as
+    // many. Radii grow until they hold k items: first as long as they are look-ups, then from where
+    // a sample of the codes says that k items lie.
     void search(const uint64_t* query, size_t k, int64_t* ids, int32_t* distances, Work& work) {
         k = std::min(k, n_items_);
         if (k == 0) return;
         const uint32_t farthest = uint32_t(64 * n_words_);
-        bool enough = all_by_lookup(query, 0) && collect(query, 0, work) >= k;
-        uint32_t radius = enough ? 0 : likely_radius(query, k);
-        // What is rare, a sample does not show: small radii first, as long as they are look-ups.
-        for (const uint32_t small : {2u, 3u})
-            if (!enough && small <= radius && k < RARE && all_by_lookup(query, small)) enough = collect(query, small, work) >= k;
-        while (!enough && collect(query, radius, work) < k && radius < farthest) ++radius;
+        bool enough = false;
+        const uint32_t most = k < RARE ? 3 : 0;  // what is rare, a sample does not show
+        for (uint32_t radius = 0; radius <= most && !enough && all_by_lookup(query, radius); ++radius)
+            enough = collect(query, radius, work) >= k;
+        if (!enough)
+            for (uint32_t radius = likely_radius(query, k); collect(query, radius, work) < k && radius < farthest;) ++radius;
         choose(k, ids, distances);
     }
 
@@ -560,7 +625,7 @@ class TopK {
                     if (segment.is_alive(item)) pool_.push_back(segment.id(item)), ++taken;
             }
             const size_t n = std::min(need, pool_.size());
-            if (n < pool_.size()) std::nth_element(pool_.begin(), pool_.begin() + std::ptrdiff_t(n), pool_.end());
+            if (n < pool_.size()) keep_lowest(pool_, n);
             sort_ids(pool_.data(), n, scratch_);
             std::copy_n(pool_.begin(), n, ids + written);
             std::fill_n(distances + written, n, int32_t(distance));

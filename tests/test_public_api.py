@@ -40,7 +40,6 @@ class Missing:
 sys.meta_path.insert(0, Missing)
 import kinhash, kinhash.methods, kinhash.datasets, kinhash.evaluation.protocol
 from kinhash.cli import main
-from kinhash.index.reference import search_radius, search_top_k
 from kinhash.metrics import evaluate_codes
 
 model = kinhash.load(golden / "model.kinhash")
@@ -50,8 +49,9 @@ assert codes == kinhash.load(golden / "codes.kinhash")
 assert model.transform(vectors).shape == (len(codes), codes.n_bits)
 labels = np.arange(len(codes)) % 3
 evaluate_codes(codes[:20], labels[:20], codes[20:], labels[20:])
-assert len(search_radius(codes, codes[:5], radius=2)) == 5
-assert search_top_k(codes, codes[:5], k=3).counts.tolist() == [3] * 5
+index = kinhash.HammingIndex(codes)
+assert len(index.search_radius(codes[:5], radius=2)) == 5
+assert index.search_top_k(codes[:5], k=3).counts.tolist() == [3] * 5
 kinhash.methods.LSH(16).fit(vectors).encode(vectors)
 assert main(["info", str(golden / "model.kinhash")]) == 0
 if missing:
@@ -68,6 +68,7 @@ assert "torch" not in sys.modules, "torch was imported"
 def test_the_public_names_are_those_of_the_contract():
     assert sorted(kinhash.__all__) == [
         "Codes",
+        "HammingIndex",
         "Matches",
         "Pairs",
         "SparseHash",

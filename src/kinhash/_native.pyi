@@ -75,5 +75,6 @@ def build_segment(
     levels: int,
     n_chunks: int,
     groups: bool,
+    neighbours: bool,
     budget: float,
 ) -> tuple[dict[str, npt.NDArray[Any]], dict[str, Any]]: ...

@@ -23,6 +23,8 @@ from kinhash.codes import Codes
 from kinhash.errors import FormatError, InvalidInputError
 
 FORMAT = 1
+VERSION = importlib.metadata.version("kinhash")
+INDEX_MAGIC = b"kinindex"  # how the other format starts: kinhash.index.files
 
 Array = npt.NDArray[Any]
 
@@ -39,7 +41,7 @@ def write(path: str | os.PathLike[str], header: dict[str, Any], arrays: dict[str
     """
     entry = {
         "format": FORMAT,
-        "kinhash": importlib.metadata.version("kinhash"),
+        "kinhash": VERSION,
         **header,
         "sha256": _UNSIGNED,
     }
@@ -59,9 +61,16 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Array]
     """
     path = Path(path)
     try:
-        raw = path.read_bytes()
+        with path.open("rb") as file:
+            if file.read(len(INDEX_MAGIC)) == INDEX_MAGIC:
+                raise FormatError(
+                    f"{path} is an index, not a model or codes. "
+                    "Open it with kinhash.HammingIndex.load."
+                )
+            file.seek(0)
+            raw = file.read()
     except OSError as error:
-        raise InvalidInputError(f"Cannot read {path}: {_reason(error)}.") from error
+        raise InvalidInputError(f"Cannot read {path}: {reason(error)}.") from error
     entry = _entry(path, raw)
     version = entry.get("format")
     if not isinstance(version, int) or not 1 <= version <= FORMAT:
@@ -162,7 +171,7 @@ def atomic(path: str | os.PathLike[str]) -> Iterator[Path]:
     try:
         descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     except OSError as error:
-        raise InvalidInputError(f"Cannot write {path}: {_reason(error)}.") from error
+        raise InvalidInputError(f"Cannot write {path}: {reason(error)}.") from error
     os.close(descriptor)
     part = Path(name)
     try:
@@ -175,10 +184,11 @@ def atomic(path: str | os.PathLike[str]) -> Iterator[Path]:
             os.fsync(file.fileno())
         part.replace(path)
     except OSError as error:
-        raise InvalidInputError(f"Cannot write {path}: {_reason(error)}.") from error
+        raise InvalidInputError(f"Cannot write {path}: {reason(error)}.") from error
     finally:
         part.unlink(missing_ok=True)
 
 
-def _reason(error: OSError) -> str:
+def reason(error: OSError) -> str:
+    """Return why the system refused, for the end of a sentence."""
     return (error.strerror or str(error)).lower()

@@ -71,3 +71,11 @@ def codes(npz, model, tmp_path_factory):
     path = tmp_path_factory.mktemp("codes") / "codes.kinhash"
     assert main(["encode", str(model), str(npz), "--out", str(path)]) == 0
     return path
+
+
+@pytest.fixture(scope="session")
+def index(codes, tmp_path_factory):
+    """A file with an index of `codes`."""
+    path = tmp_path_factory.mktemp("index") / "items.kinhash"
+    assert main(["index", str(codes), "--out", str(path)]) == 0
+    return path

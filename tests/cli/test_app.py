@@ -15,7 +15,7 @@ DOCS = Path(__file__).parents[2] / "docs" / "cli.md"
 
 
 def test_the_commands_are_those_of_the_contract():
-    assert list(COMMANDS) == ["demo", "train", "encode", "search", "evaluate", "info"]
+    assert list(COMMANDS) == ["demo", "train", "encode", "index", "search", "evaluate", "info"]
 
 
 def test_version(run):

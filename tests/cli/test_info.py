@@ -3,6 +3,7 @@ import io
 import json
 
 import numpy as np
+import pytest
 
 import kinhash
 from kinhash.methods import SparseHash
@@ -52,6 +53,84 @@ def test_codes_show_their_numbers(run, codes):
     assert np.isclose(found["mean_active"], n_active.mean())
     assert np.isclose(found["sd_active"], n_active.std())
     assert found["unique_codes"] == len({row.tobytes() for row in dense})
+
+
+def test_an_index_shows_its_numbers_and_structures(run, index, codes):
+    done = run("info", index, "--format", "json")
+    assert (done.code, done.err) == (0, "")
+    facts = json.loads(done.out)
+    structures, per_item = facts.pop("structures"), facts.pop("bytes_per_item")
+    assert facts == {
+        "file": str(index),
+        "bytes": index.stat().st_size,
+        "kind": "index",
+        "format": 1,
+        "kinhash": kinhash.__version__,
+        "n": 120,
+        "n_bits": 16,
+        "signed": False,
+        "unique_codes": kinhash.load(codes).n_unique,
+        "memory": "balanced",
+    }
+    assert structures.keys() == {"lookup"}  # with few items, that is all
+    assert np.isclose(per_item * 120, kinhash.HammingIndex.load(index).n_bytes)
+
+
+@pytest.mark.parametrize(
+    ("memory", "expected"),
+    [
+        ("lean", {"lookup", "groups"}),
+        ("balanced", {"lookup", "groups", "deletions_1"}),  # no room for more
+        ("fast", {"lookup", "groups", "deletions_1", "deletions_2", "neighbours"}),
+    ],
+)
+def test_a_larger_index_shows_what_its_memory_setting_built(run, rng, tmp_path, memory, expected):
+    centres = rng.random((50, 64)) < 0.06
+    dense = centres[rng.integers(0, 50, 3000)] ^ (rng.random((3000, 64)) < 0.01)
+    path = tmp_path / "items.kinhash"
+    kinhash.HammingIndex(kinhash.Codes.from_dense(dense), memory=memory).save(path)
+    facts = json.loads(run("info", path, "--format", "json").out)
+    assert facts["structures"].keys() == expected
+    assert sum(facts["structures"].values()) < facts["bytes"]
+    assert "structures.lookup" in run("info", path).out
+
+
+def test_an_empty_index_has_no_bytes_per_item(run, codes, tmp_path):
+    path = tmp_path / "items.kinhash"
+    kinhash.HammingIndex(kinhash.load(codes)[:0]).save(path)
+    facts = json.loads(run("info", path, "--format", "json").out)
+    assert (facts["n"], facts["unique_codes"], facts["bytes_per_item"]) == (0, 0, None)
+
+
+def test_verify_says_that_all_was_checked(run, index, codes, model):
+    for file in (index, codes, model):
+        done = run("info", file, "--verify")
+        assert done.code == 0
+        assert done.out == run("info", file).out
+        assert done.err == f"Verified {file}: all of it is as it was written.\n"
+
+
+def test_a_flipped_byte_is_found(run, index, tmp_path):
+    raw = bytearray(index.read_bytes())
+    raw[len(raw) * 3 // 4] ^= 1
+    path = tmp_path / "items.kinhash"
+    path.write_bytes(raw)
+    done = run("info", path, "--verify")
+    assert (done.code, done.out) == (1, "")
+    assert done.err.startswith(f"error: {path} is damaged: the checksum of ")
+    assert done.err.count("\n") == 1
+
+
+def test_verify_checks_what_is_too_large_to_be_checked_each_time(run, index, tmp_path, monkeypatch):
+    monkeypatch.setattr("kinhash.index.files.VERIFIED_BELOW", 0)
+    raw = bytearray(index.read_bytes())
+    raw[-1] ^= 1  # in the filling of the last section: nothing that is ever looked at
+    path = tmp_path / "items.kinhash"
+    path.write_bytes(raw)
+    assert run("info", path).code == 0
+    done = run("info", path, "--verify")
+    assert (done.code, done.out) == (1, "")
+    assert "is damaged: the checksum of " in done.err
 
 
 def test_csv_lists_the_same_facts_by_name(run, model):

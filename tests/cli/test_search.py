@@ -95,20 +95,67 @@ def test_exactly_one_of_radius_and_top_k_is_wanted(run, codes, model, npz, words
     assert "See kinhash search --help." in done.err
 
 
-@pytest.mark.parametrize("words", [("--radius", "-1"), ("--top-k", "0"), ("--limit", "-1")])
+@pytest.mark.parametrize(
+    "words", [("--radius", "-1"), ("--top-k", "0"), ("--limit", "-1"), ("--threads", "0")]
+)
 def test_a_number_out_of_range_is_wrong_usage(run, codes, model, npz, words):
     done = run("search", codes, "--model", model, "--queries", npz, *words)
     assert done.code == 2
     assert f"Invalid value for '{words[0]}'" in done.err
 
 
-def test_a_model_is_no_codes(run, model, npz):
+def test_a_model_is_no_items(run, model, npz):
     done = run("search", model, "--model", model, "--queries", npz, "--radius", "1")
     assert done.code == 1
     assert (
-        done.err == f"error: {model} must hold codes, such as `kinhash encode` writes, "
-        "but it holds a model.\n"
+        done.err == f"error: {model} must hold an index or codes, such as `kinhash index` or "
+        "`encode` writes, but it holds a model.\n"
     )
+
+
+def test_a_missing_file_is_named(run, model, npz):
+    done = run("search", "nowhere", "--model", model, "--queries", npz, "--radius", "1")
+    assert (done.code, done.out) == (1, "")
+    assert done.err == "error: Cannot read nowhere: no such file or directory.\n"
+
+
+@pytest.mark.parametrize("kept", [7, 30, 1000, -1])
+def test_an_index_that_is_cut_short_is_an_error(run, index, model, npz, tmp_path, kept):
+    short = tmp_path / "short.kinhash"
+    short.write_bytes(index.read_bytes()[:kept])
+    done = run("search", short, "--model", model, "--queries", npz, "--radius", "1")
+    assert (done.code, done.out) == (1, "")
+    assert re.fullmatch(rf"error: {short} is .*cut short.*\n", done.err)
+
+
+def test_the_number_of_threads_changes_no_answer(run, index, model, npz):
+    words = ("--queries", npz, "--radius", "4", "--format", "csv")
+    answers = {
+        run("search", index, "--model", model, *words, *threads).out
+        for threads in ((), ("--threads", "1"), ("--threads", "3"), ("--n-threads", "2"))
+    }
+    assert len(answers) == 1
+
+
+def test_the_threads_are_those_asked_for(run, index, model, npz, monkeypatch):
+    asked = []
+    search_top_k = kinhash.HammingIndex.search_top_k
+
+    def spy(self, *arguments, **options):
+        asked.append(options["n_threads"])
+        return search_top_k(self, *arguments, **options)
+
+    monkeypatch.setattr(kinhash.HammingIndex, "search_top_k", spy)
+    words = ("--queries", npz, "--top-k", "1", "--threads", "3")
+    assert run("search", index, "--model", model, *words).code == 0
+    assert set(asked) == {3}
+
+
+def test_queries_in_several_chunks_give_the_same_answers(run, index, model, npz, monkeypatch):
+    words = ("search", index, "--model", model, "--queries", npz, "--radius", "3")
+    whole = run(*words, "--format", "json")
+    monkeypatch.setattr("kinhash.cli.search.CHUNK_QUERIES", 7)
+    assert run(*words, "--format", "json") == whole
 
 
 def test_a_model_that_did_not_make_the_codes_is_refused(run, codes, npz, tmp_path):
@@ -117,3 +164,14 @@ def test_a_model_that_did_not_make_the_codes_is_refused(run, codes, npz, tmp_pat
     done = run("search", codes, "--model", other, "--queries", npz, "--radius", "1")
     assert done.code == 1
     assert re.search(r"was made by encoder \w{16}, but the model's is \w{16}\.", done.err)
+
+
+def test_a_model_whose_codes_do_not_fit_the_index_is_refused(run, index, npz, tmp_path):
+    other = tmp_path / "other.kinhash"
+    assert run("train", npz, "--out", other, "--method", "lsh", "--n-bits", "24").code == 0
+    done = run("search", index, "--model", other, "--queries", npz, "--radius", "1")
+    assert (done.code, done.out) == (1, "")
+    assert done.err == (
+        f"error: {index} holds 16-bit codes, but the model makes 24-bit ones. "
+        "Encode the items again with this model.\n"
+    )

@@ -10,6 +10,7 @@ from kinhash.cli import options
 from kinhash.cli.demo import demo
 from kinhash.cli.encode import encode
 from kinhash.cli.evaluate import evaluate
+from kinhash.cli.index import index
 from kinhash.cli.info import info
 from kinhash.cli.search import search
 from kinhash.cli.train import train
@@ -18,7 +19,8 @@ EXAMPLES: dict[Callable[..., None], str] = {
     demo: "kinhash demo",
     train: "kinhash train digits --out model.kinhash",
     encode: "kinhash encode model.kinhash digits --out codes.kinhash",
-    search: "kinhash search codes.kinhash --model model.kinhash --queries digits --radius 2",
+    index: "kinhash index codes.kinhash --out items.kinhash",
+    search: "kinhash search items.kinhash --model model.kinhash --queries digits --radius 2",
     evaluate: "kinhash evaluate model.kinhash digits",
     info: "kinhash info model.kinhash",
 }

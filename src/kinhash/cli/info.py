@@ -9,32 +9,77 @@ from kinhash.cli import options
 
 if TYPE_CHECKING:  # these take half a second to import
     from kinhash.codes import Codes
+    from kinhash.index.files import Array
     from kinhash.methods import HashMethod
 
 
 def info(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A model or codes.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A model, codes or an index.")],
     *,
+    verify: Annotated[
+        bool,
+        typer.Option(
+            "--verify",
+            help="Check all of an index, however large; models and codes are always checked.",
+        ),
+    ] = False,
     output: options.Output = options.Format.TABLE,
     _debug: options.Debug = False,
 ) -> None:
-    """Show what is in a model or in a file of codes."""
-    from kinhash import storage
+    """Show what is in a model, in a file of codes or in an index."""
+    from kinhash.cli import inputs
+    from kinhash.cli.messages import note
     from kinhash.cli.results import emit
+
+    is_index = inputs.holds_index(file)
+    found = _index_facts(file, verify=verify) if is_index else _other_facts(file)
+    emit(_shown({"file": str(file), "bytes": file.stat().st_size, **found}, output))
+    if verify:
+        note(f"Verified {file}: all of it is as it was written.")
+
+
+def _other_facts(file: Path) -> dict[str, Any]:
+    from kinhash import storage
     from kinhash.codes import Codes
     from kinhash.methods import load
 
     header, _ = storage.read(file)
     found = load(file)
-    facts = {
-        "file": str(file),
-        "bytes": file.stat().st_size,
+    facts = {name: header[name] for name in ("kind", "format", "kinhash")}
+    return facts | (_of_codes(found) if isinstance(found, Codes) else _of_model(found))
+
+
+def _index_facts(file: Path, *, verify: bool) -> dict[str, Any]:
+    from kinhash.index import files
+
+    header, arrays, _ = files.read(file, verify=verify or None)
+    n_bytes = sum(array.nbytes for array in arrays.values())
+    return {
         "kind": header["kind"],
-        "format": header["format"],
+        "format": files.FORMAT,
         "kinhash": header["kinhash"],
+        "n": header["n_items"],
+        "n_bits": header["n_bits"],
+        "signed": header["signed"],
+        "unique_codes": header["n_codes"],
+        "memory": header["memory"],
+        "bytes_per_item": n_bytes / header["n_items"] if header["n_items"] else None,
+        "structures": _structures(arrays),
     }
-    facts |= _of_codes(found) if isinstance(found, Codes) else _of_model(found)
-    emit(_shown(facts, output))
+
+
+def _structures(arrays: "dict[str, Array]") -> dict[str, int]:
+    """Return the bytes of each structure that there is, by the names of `explain`."""
+    parts = {
+        "lookup": ("slots",),
+        "deletions_1": ("key1_starts", "key1_rows"),
+        "deletions_2": ("key2_starts", "key2_rows"),
+        "chunks": ("chunk_starts", "chunk_rows"),
+        "groups": ("leaders", "group_starts"),
+        "neighbours": ("near_starts", "near_rows"),
+    }
+    sizes = {part: sum(arrays[name].nbytes for name in names) for part, names in parts.items()}
+    return {part: size for part, size in sizes.items() if size}
 
 
 def _of_codes(codes: "Codes") -> dict[str, Any]:

@@ -4,15 +4,15 @@ import dataclasses
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any
 
-from kinhash.codes import Codes
 from kinhash.datasets import Dataset
 from kinhash.datasets import load as load_dataset
-from kinhash.errors import InvalidInputError
+from kinhash.encoders import Encoder
+from kinhash.errors import FormatError, InvalidInputError
+from kinhash.index.hamming import HammingIndex
 from kinhash.methods import HashMethod, load
 from kinhash.progress import progress_bar
-from kinhash.storage import StoredCodes, read, stored_codes
+from kinhash.storage import INDEX_MAGIC, StoredCodes, read, stored_codes
 
 STDIN = "-"
 STDIN_NAME = "standard input"
@@ -51,33 +51,85 @@ def load_model(path: Path) -> HashMethod:
     """Return the model in a file.
 
     Raises:
-        InvalidInputError: The file cannot be read, or holds codes.
+        InvalidInputError: The file cannot be read, or holds something else.
         FormatError: It is damaged or of another program.
     """
-    model: HashMethod = _loaded(path, HashMethod, "a model, such as `kinhash train` writes")
-    return model
+    found = None if holds_index(path) else load(path)
+    if not isinstance(found, HashMethod):
+        holds = "an index" if found is None else "codes"
+        raise _unwanted(path, "a model, such as `kinhash train` writes", holds)
+    return found
 
 
-def load_codes(path: Path, model: HashMethod) -> StoredCodes:
-    """Return the codes in a file, with their ids, that `model` made.
+def load_codes(path: Path, wanted: str = "codes, such as `kinhash encode` writes") -> StoredCodes:
+    """Return the codes in a file, with their ids.
 
     Raises:
-        InvalidInputError: The file cannot be read, holds a model, or codes of another encoder.
+        InvalidInputError: The file cannot be read, or holds something else than is `wanted`.
         FormatError: It is damaged or of another program.
     """
-    _loaded(path, Codes, "codes, such as `kinhash encode` writes")
-    stored = stored_codes(*read(path))
-    if stored.made_by not in (None, model.encoder_.fingerprint):
+    if holds_index(path):
+        raise _unwanted(path, wanted, "an index")
+    header, arrays = read(path)
+    if header.get("kind") != "codes":
+        raise _unwanted(path, wanted, f"a {header.get('kind')}")
+    try:
+        return stored_codes(header, arrays)
+    except FormatError as error:
+        raise FormatError(f"{path}: {error}") from error
+
+
+def load_items(path: Path, model: HashMethod) -> HammingIndex:
+    """Return the index in a file, or one of the codes in it, that `model` made.
+
+    Raises:
+        InvalidInputError: The file cannot be read, holds a model, or items of another encoder.
+        FormatError: It is damaged or of another program.
+    """
+    encoder = model.encoder_
+    if holds_index(path):
+        index = HammingIndex.load(path)
+    else:
+        stored = load_codes(path, "an index or codes, such as `kinhash index` or `encode` writes")
+        if stored.made_by not in (None, encoder.fingerprint):
+            raise InvalidInputError(
+                f"{path} was made by encoder {stored.made_by}, but the model's is "
+                f"{encoder.fingerprint}. Encode the items again with this model."
+            )
+        index = build_index(path, stored, memory="lean")  # for one search: the least to build
+    if (index.n_bits, index.signed) != (encoder.n_bits, encoder.signed):
         raise InvalidInputError(
-            f"{path} was made by encoder {stored.made_by}, but the model's is "
-            f"{model.encoder_.fingerprint}. Encode the items again with this model."
+            f"{path} holds {_kind(index)} codes, but the model makes {_kind(encoder)} ones. "
+            "Encode the items again with this model."
         )
-    return stored
+    return index
 
 
-def _loaded(path: Path, kind: type, expected: str) -> Any:  # noqa: ANN401 - of that kind
-    found = load(path)
-    if not isinstance(found, kind):
-        holds = "codes" if isinstance(found, Codes) else "a model"
-        raise InvalidInputError(f"{path} must hold {expected}, but it holds {holds}.")
-    return found
+def build_index(path: Path, stored: StoredCodes, *, memory: str) -> HammingIndex:
+    """Return an index of the codes that were read from `path`.
+
+    Raises:
+        InvalidInputError: Two of them have the same id.
+    """
+    with progress_bar(f"Indexing {path}"):
+        try:
+            return HammingIndex(stored.codes, stored.ids, memory=memory)
+        except InvalidInputError as error:
+            raise InvalidInputError(f"{path}: {error}") from error
+
+
+def holds_index(path: Path) -> bool:
+    """Whether a file starts as an index does; what cannot be read does not."""
+    try:
+        with path.open("rb") as file:
+            return file.read(len(INDEX_MAGIC)) == INDEX_MAGIC
+    except OSError:
+        return False
+
+
+def _kind(codes: HammingIndex | Encoder) -> str:
+    return f"{'signed ' if codes.signed else ''}{codes.n_bits}-bit"
+
+
+def _unwanted(path: Path, wanted: str, holds: str) -> InvalidInputError:
+    return InvalidInputError(f"{path} must hold {wanted}, but it holds {holds}.")

@@ -15,6 +15,14 @@ class Format(enum.StrEnum):
     CSV = "csv"
 
 
+class Memory(enum.StrEnum):
+    """What an index keeps to be fast: the names of `kinhash.index.planner.MEMORY`."""
+
+    LEAN = "lean"
+    BALANCED = "balanced"
+    FAST = "fast"
+
+
 class Rows(enum.StrEnum):
     """Which rows of a data set are trained on."""
 
@@ -71,6 +79,17 @@ Root = Annotated[
         "--root",
         metavar="FOLDER",
         help="Where the named data sets are. [default: $KINHASH_DATA or ~/.cache/kinhash]",
+        show_default=False,
+    ),
+]
+Threads = Annotated[
+    int | None,
+    typer.Option(
+        "--threads",
+        "--n-threads",
+        metavar="N",
+        min=1,
+        help="Threads to use. [default: all cores]",
         show_default=False,
     ),
 ]

@@ -11,22 +11,24 @@ from kinhash.cli import options
 
 if TYPE_CHECKING:  # these take half a second to import
     from kinhash.codes import Codes
+    from kinhash.index.hamming import HammingIndex
     from kinhash.matches import Matches
-    from kinhash.storage import StoredCodes
 
 TABLE_LIMIT = 50
-CHUNK_QUERIES = 256  # between two steps of the progress bar
+CHUNK_QUERIES = 1024  # between two steps of the progress bar
 
 
 def search(
-    codes: Annotated[Path, typer.Argument(metavar="CODES", help="A file that encode wrote.")],
+    items: Annotated[
+        Path, typer.Argument(metavar="ITEMS", help="A file that index wrote, or encode.")
+    ],
     *,
     model: Annotated[
         Path,
         typer.Option(
             "--model",
             metavar="FILE",
-            help="The model that the codes were made with.",
+            help="The model that the items were encoded with.",
             show_default=False,
         ),
     ],
@@ -70,6 +72,7 @@ def search(
             show_default=False,
         ),
     ] = None,
+    threads: options.Threads = None,
     output: options.Output = options.Format.TABLE,
     features: options.Features = None,
     labels: options.Labels = None,
@@ -87,9 +90,10 @@ def search(
     if (radius is None) == (k is None):
         raise typer.BadParameter("give exactly one of the two", param_hint="'--radius' / '--top-k'")
     method = inputs.load_model(model)
-    items = inputs.load_codes(codes, method)
+    index = inputs.load_items(items, method)
     dataset = inputs.load_data(queries, features=features, labels=labels, ids=ids, root=root)
-    found = _found(items, method.encode(dataset.vectors), radius, k)
+    encoded = method.encode(dataset.vectors, n_threads=threads)
+    found = _found(index, encoded, radius, k, threads)
     names = range(len(dataset)) if dataset.ids is None else dataset.ids.tolist()
     if limit is None and output is options.Format.TABLE:
         limit = TABLE_LIMIT
@@ -97,10 +101,13 @@ def search(
 
 
 def _found(
-    items: "StoredCodes", queries: "Codes", radius: int | None, k: int | None
+    index: "HammingIndex",
+    queries: "Codes",
+    radius: int | None,
+    k: int | None,
+    n_threads: int | None,
 ) -> "list[Matches]":
     """Return the matches, a chunk of queries at a time: what shows progress."""
-    from kinhash.index import reference
     from kinhash.progress import progress_bar
 
     found = []
@@ -108,9 +115,9 @@ def _found(
         for start in range(0, len(queries), CHUNK_QUERIES):
             chunk = queries[start : start + CHUNK_QUERIES]
             if radius is not None:
-                found.append(reference.search_radius(items.codes, chunk, radius, ids=items.ids))
+                found.append(index.search_radius(chunk, radius, sort=True, n_threads=n_threads))
             else:
-                found.append(reference.search_top_k(items.codes, chunk, k or 0, ids=items.ids))
+                found.append(index.search_top_k(chunk, k or 0, n_threads=n_threads))
             report(start + len(chunk), len(queries))
     return found
 

@@ -5,7 +5,7 @@ import functools
 import os
 import threading
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -45,6 +45,7 @@ class _Segment:
             0 if small else wanted.levels,
             0 if small else wanted.n_chunks,
             wanted.groups and not small,
+            wanted.neighbours and not small,
             wanted.budget,
         )
         return cls(arrays, numbers, _native.Segment(arrays, numbers), None)
@@ -96,7 +97,10 @@ class _Segment:
         """Return the segment with the given items gone."""
         alive = np.ones(self.n_items, bool) if self.alive is None else self.alive.copy()
         alive[items] = False
-        return dataclasses.replace(self, alive=alive)
+        left = dataclasses.replace(self, alive=alive)
+        # Where an id stands has not changed; sorting them again would cost as much as a build.
+        left.__dict__.update(order=self.order, bounds=self.bounds)
+        return left
 
     def restricted(self, alive: Array) -> _native.Segment:
         return self.built.with_alive(np.packbits(alive, bitorder="little"))
@@ -154,6 +158,7 @@ class HammingIndex:
     ) -> None:
         self._wanted = planner.structures(memory)
         self._memory = memory
+        _check_are_codes(codes, "`codes`")
         self._n_bits, self._signed = codes.n_bits, codes.signed
         self._lock = threading.Lock()
         checked = _checked_ids(np.arange(len(codes)) if ids is None else ids, len(codes))
@@ -229,10 +234,11 @@ class HammingIndex:
         """
         self._check_queries(queries)
         radius = min(_checked_integer("radius", radius, 0), self._farthest)
+        n_threads = _checked_threads(n_threads)
         searcher = self._searcher(allowed)
         if out is not None:
             out._release()  # noqa: SLF001 - its owner gives it up
-        found = searcher.radius(queries.words, radius, sort, n_threads or _N_CORES)
+        found = searcher.radius(queries.words, radius, sort, n_threads)
         return Matches._trusted(*found)  # noqa: SLF001 - own arrays
 
     def search_top_k(
@@ -260,10 +266,11 @@ class HammingIndex:
         """
         self._check_queries(queries)
         k = _checked_integer("k", k, 1)
+        n_threads = _checked_threads(n_threads)
         searcher = self._searcher(allowed)
         if out is not None:
             out._release()  # noqa: SLF001 - its owner gives it up
-        *found, _ = searcher.top_k(queries.words, min(k, searcher.n_items()), n_threads or _N_CORES)
+        *found, _ = searcher.top_k(queries.words, min(k, searcher.n_items()), n_threads)
         return Matches._trusted(*found)  # noqa: SLF001 - own arrays
 
     def count_radius(
@@ -277,8 +284,9 @@ class HammingIndex:
         """Return how many items lie at each distance: int64, `(n_queries, radius + 1)`."""
         self._check_queries(queries)
         radius = _checked_integer("radius", radius, 0)
+        n_threads = _checked_threads(n_threads)
         counts = np.zeros((len(queries), radius + 1), np.int64)
-        self._searcher(allowed).count(queries.words, counts, n_threads or _N_CORES)
+        self._searcher(allowed).count(queries.words, counts, n_threads)
         return counts
 
     def explain(self, queries: Codes, *, radius: int | None = None, k: int | None = None) -> str:
@@ -328,15 +336,15 @@ class HammingIndex:
         links = []
         for start in range(0, n_codes if radius else 0, PAIR_QUERIES):
             chunk = np.ascontiguousarray(words[start : start + PAIR_QUERIES])
-            offsets, near, _ = searcher.radius(chunk, radius, sort=False, n_threads=_N_CORES)
+            starts, near, _ = searcher.radius(chunk, radius, sort=False, n_threads=_N_CORES)
             rows = np.arange(start, start + len(chunk))
-            counts: Array = offsets[1:] - offsets[:-1]
-            links.append(np.stack([np.repeat(rows, counts), near]))
+            links.append(np.stack([np.repeat(rows, starts[1:] - starts[:-1]), near]))
         left, right = np.concatenate([np.zeros((2, 0), np.int64), *links], axis=1)
         ends = np.ones(len(left), bool), (left, right)
         graph = scipy.sparse.coo_array(ends, shape=(n_codes, n_codes))
         group_of = scipy.sparse.csgraph.connected_components(graph, directed=False)[1]
-        groups = np.repeat(group_of, np.diff(segment.arrays["offsets"].astype(np.int64)))
+        offsets = segment.arrays["offsets"].astype(np.int64)
+        groups = np.repeat(group_of, offsets[1:] - offsets[:-1])
         order = np.lexsort((segment.ids, groups))
         ids = segment.ids[order].astype(np.int64)
         parts = np.split(ids, np.cumsum(np.bincount(groups))[:-1]) if len(ids) else []
@@ -454,11 +462,9 @@ class HammingIndex:
             FormatError: It is truncated, damaged, of another program, or of a newer format.
         """
         stored = files.read(path, mmap=mmap, verify=verify)
-        index = cls.__new__(cls)
-        index._memory = stored.header["memory"]
-        index._wanted = planner.structures(index._memory)
-        index._n_bits, index._signed = stored.header["n_bits"], stored.header["signed"]
-        index._lock = threading.Lock()
+        header = stored.header
+        empty = Codes.from_dense(np.zeros((0, header["n_bits"])), signed=header["signed"])
+        index = cls(empty, memory=header["memory"])
         segment = _Segment(stored.arrays, stored.numbers, stored.segment, None)
         index._state = _State((segment,))
         return index
@@ -475,11 +481,7 @@ class HammingIndex:
     def _check_codes(self, codes: Codes, name: str = "`codes`") -> None:
         if type(codes) is Codes and codes.n_bits == self._n_bits and codes.signed == self._signed:
             return
-        if not isinstance(codes, Codes):
-            raise InvalidInputError(
-                f"{name} must be kinhash.Codes, got {type(codes).__name__}. "
-                "Encode vectors with a model, or use Codes.from_dense."
-            )
+        _check_are_codes(codes, name)
         none = Codes.from_dense(np.zeros((0, self._n_bits)), signed=self._signed)
         codes.check_comparable(none, name, "the index")
 
@@ -504,7 +506,7 @@ class HammingIndex:
             # A small index of their own costs less than looking at everything else.
             words = [s.words_of(f[f >= 0]) for s, f in zip(state.segments, items, strict=True)]
             kept = [ids[found >= 0] for found in items]
-            plain = planner.Structures(levels=0, n_chunks=0, groups=False, budget=0.0)
+            plain = planner.Structures(0, 0, groups=False, neighbours=False, budget=0.0)
             few = _Segment.build(np.concatenate(words), np.concatenate(kept), plain)
             return _native.Searcher([few.native])
         restricted = []
@@ -529,7 +531,19 @@ class HammingIndex:
             raise InvalidInputError(
                 f"`allowed` must be ids or a mask, got {array.dtype} of shape {array.shape}."
             )
-        return np.unique(array.astype(np.int64))
+        return np.unique(_fitting("`allowed`", array))
+
+
+def _check_are_codes(codes: Codes, name: str) -> None:
+    if not isinstance(codes, Codes):
+        raise InvalidInputError(
+            f"{name} must be kinhash.Codes, got {type(codes).__name__}. "
+            "Encode vectors with a model, or use Codes.from_dense."
+        )
+
+
+def _checked_threads(n_threads: int | None) -> int:
+    return _N_CORES if n_threads is None else _checked_integer("n_threads", n_threads, 1)
 
 
 def _checked_integer(name: str, value: int | None, low: int) -> int:
@@ -544,6 +558,13 @@ def _checked_integer(name: str, value: int | None, low: int) -> int:
     return int(value)
 
 
+def _fitting(name: str, array: Array) -> Array:
+    """Return integers as int64, and refuse those that would become others."""
+    if array.dtype == np.uint64 and array.size and array.max() > np.iinfo(np.int64).max:
+        raise InvalidInputError(f"{name} must fit into int64, got {array.max()}.")
+    return np.ascontiguousarray(array, np.int64)
+
+
 def _checked_ids(ids: npt.ArrayLike, n: int | None) -> Array:
     """Return ids as int64, each once, `n` of them if given."""
     array = np.asarray(ids)
@@ -553,9 +574,7 @@ def _checked_ids(ids: npt.ArrayLike, n: int | None) -> Array:
         )
     if n is not None and len(array) != n:
         raise InvalidInputError(f"`ids` has {len(array)} entries for {n} codes.")
-    if array.dtype == np.uint64 and array.size and array.max() > np.iinfo(np.int64).max:
-        raise InvalidInputError(f"`ids` must fit into int64, got {array.max()}.")
-    checked = np.ascontiguousarray(array, np.int64)
+    checked = _fitting("`ids`", array)
     if checked.size > 1 and not np.all(checked[1:] > checked[:-1]):
         ordered = np.sort(checked)
         twice = ordered[1:][ordered[1:] == ordered[:-1]]

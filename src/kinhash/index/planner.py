@@ -13,13 +13,14 @@ class Structures:
     levels: int  # of deletion keys: codes filed with one, or two, of their bits removed
     n_chunks: int  # parts of the bits, for codes too dense for deletion keys
     groups: bool  # codes around leaders, for larger radii
-    budget: float  # bytes per item for deletion keys or chunks
+    neighbours: bool  # each code's neighbours within two bits, listed
+    budget: float  # bytes per item for deletion keys, chunks and neighbours together
 
 
 MEMORY = {
-    "lean": Structures(levels=0, n_chunks=0, groups=True, budget=0.0),
-    "balanced": Structures(levels=2, n_chunks=4, groups=True, budget=48.0),
-    "fast": Structures(levels=2, n_chunks=4, groups=True, budget=512.0),
+    "lean": Structures(levels=0, n_chunks=0, groups=True, neighbours=False, budget=0.0),
+    "balanced": Structures(levels=2, n_chunks=4, groups=True, neighbours=False, budget=48.0),
+    "fast": Structures(levels=2, n_chunks=4, groups=True, neighbours=True, budget=512.0),
 }
 
 _WORDS = {
@@ -27,6 +28,7 @@ _WORDS = {
     "deletions": "by deletion keys: looking up the query without some of its active bits",
     "chunks": "by chunks: looking up parts of the query that must be equal, or nearly so",
     "groups": "by groups: comparing leaders, then the codes around the near ones",
+    "neighbours": "by the listed neighbours of the query's own code",
     "scan": "by scanning: comparing every different code",
 }
 

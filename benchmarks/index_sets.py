@@ -1,0 +1,126 @@
+"""The codes that the index is measured on: real, clustered, uniform sparse and dense."""
+
+import dataclasses
+
+import numpy as np
+
+from kinhash import Codes
+
+N_QUERIES = 1000
+CHUNK = 1 << 20  # items drawn at a time
+
+ITEMS_PER_CENTRE = 300
+ZIPF = 0.7
+FLIPS = (0.8, 0.13, 0.05, 0.02)  # probability of 0, 1, 2 and 3 flipped bits
+ONE_MORE_FLIP = 0.3  # share of queries with one more bit flipped
+
+REAL = {
+    "real": {"margin": 7},
+    "real-fine": {"margin": 11, "alpha": 0.005},
+    "real-signed": {"margin": 11, "alpha": 0.005, "signed": True},
+}
+SIZES = {"100k": 100_000, "1m": 1_000_000, "10m": 10_000_000, "50m": 50_000_000}
+
+
+@dataclasses.dataclass
+class CodeSet:
+    """Items and queries, and a sentence on where they come from."""
+
+    name: str
+    about: str
+    items: Codes
+    queries: Codes
+
+
+def make(name):
+    """Return the code set `name`: one of `REAL`, or a kind and a size such as `clustered1m`."""
+    if name in REAL:
+        return _real(name)
+    for kind, draw in (("clustered", _clustered), ("uniform", _uniform), ("dense", _dense)):
+        if name.removeprefix(kind) in SIZES:
+            n = SIZES[name.removeprefix(kind)]
+            rng = np.random.default_rng(n)
+            words = np.empty(n, np.uint64)
+            about = draw(rng, words)
+            queries = _queries(rng, words)
+            return CodeSet(name, about, _codes(words), _codes(queries))
+    raise SystemExit(
+        f"error: no code set {name!r}; there are {', '.join(REAL)}, and clustered, uniform or "
+        f"dense followed by {', '.join(SIZES)}"
+    )
+
+
+def _codes(words):
+    words.flags.writeable = False  # so that Codes need not copy them
+    return Codes(words[:, None], 64)
+
+
+def _real(name):
+    from kinhash import SparseHash  # noqa: PLC0415 - only here is torch needed
+    from kinhash.datasets import load  # noqa: PLC0415
+
+    settings = REAL[name]
+    data = load("cifar10", features="gist")
+    part = data.split(seed=0)
+    model = SparseHash(n_bits=64, **settings)
+    codes = model.fit(data.vectors[part.train], data.labels[part.train]).encode(data.vectors)
+    said = ", ".join(f"{key}={value}" for key, value in settings.items())
+    about = (
+        f"CIFAR-10 GIST, SparseHash(n_bits=64, {said}) trained on 2,000 labels; "
+        "the 59,000 database items of split(seed=0), its 1,000 query items"
+    )
+    return CodeSet(name, about, codes[part.database], codes[part.query])
+
+
+def _bits(rng, n):
+    """Return n words with one random bit set in each."""
+    return np.uint64(1) << rng.integers(0, 64, n, dtype=np.uint64)
+
+
+def _random_bits(rng, n_active):
+    """Return a word per entry of `n_active` with that many different random bits set."""
+    words = np.zeros(len(n_active), np.uint64)
+    short = np.flatnonzero(n_active > 0)
+    while len(short):
+        words[short] |= _bits(rng, len(short))
+        short = short[np.bitwise_count(words[short]) < n_active[short]]
+    return words
+
+
+def _chunks(words):
+    return (words[start : start + CHUNK] for start in range(0, len(words), CHUNK))
+
+
+def _clustered(rng, words):
+    n_centres = len(words) // ITEMS_PER_CENTRE
+    centres = _random_bits(rng, 3 + rng.binomial(6, 0.5, n_centres))
+    weights = np.cumsum(np.arange(1, n_centres + 1) ** -ZIPF)
+    for chunk in _chunks(words):
+        rows = np.searchsorted(weights, rng.random(len(chunk)) * weights[-1])
+        n_flips = np.searchsorted(np.cumsum(FLIPS)[:-1], rng.random(len(chunk)), side="right")
+        chunk[:] = centres[np.minimum(rows, n_centres - 1)] ^ _random_bits(rng, n_flips)
+    return (
+        f"{n_centres:,} random centres of 3 to 9 active bits (6 on average) with Zipf weights "
+        f"(exponent {ZIPF}); items are centres with 0/1/2/3 flipped bits, probabilities "
+        f"{'/'.join(map(str, FLIPS))}"
+    )
+
+
+def _uniform(rng, words):
+    for chunk in _chunks(words):
+        chunk[:] = _random_bits(rng, np.full(len(chunk), 6))
+    return "6 random active bits in each code"
+
+
+def _dense(rng, words):
+    for chunk in _chunks(words):
+        chunk[:] = rng.integers(0, 1 << 64, len(chunk), dtype=np.uint64)
+    return "64 random bits in each code"
+
+
+def _queries(rng, words):
+    """Return items, some of them with one more bit flipped."""
+    queries = words[rng.integers(0, len(words), N_QUERIES)]
+    changed = np.flatnonzero(rng.random(N_QUERIES) < ONE_MORE_FLIP)
+    queries[changed] ^= _bits(rng, len(changed))
+    return queries

@@ -1,0 +1,182 @@
+"""Makes benchmarks/README.md from the record of bench_index.py.
+
+    python benchmarks/render.py [--check]
+
+With --check it writes nothing and fails if the page is not current.
+"""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+RECORD = HERE / "results" / "index.json"
+README = HERE / "README.md"
+
+INTRO = """# How fast is it?
+
+| script | question |
+|---|---|
+| `bench_train.py` | training, against the plain siamese loop |
+| `bench_encode.py` | encoding, against the bare matrix products |
+| `bench_index.py` | exact search, against FAISS, usearch and NumPy |
+
+Only ratios of times taken in turns within one run mean anything; compare no microseconds between
+machines.
+
+## Exact search
+
+    python benchmarks/bench_index.py      # measures: results/index.json; --quick for a first look
+    python benchmarks/plot_index.py       # draws it
+    python benchmarks/render.py           # writes this page
+
+`index_sets.py` makes the codes, `index_peers.py` holds the peers.
+
+"""
+
+METHOD = """
+How it is measured:
+
+- Each peer's answers are checked to be equal to ours before it is timed; then its runs and ours
+  alternate. Times are medians.
+- Ours is `HammingIndex(codes)` with 1,000 queries at a time and `out=` the previous answer; FAISS
+  allocates its own results. Without `out=` ours took up to {fresh:.1f} times as long.
+- A slow peer gets fewer queries, spread evenly over the numbers of matches.
+- *range*: the best of FAISS's Flat, Hash (five prefix lengths, `nflip` = radius) and MultiHash
+  (two shapes) and of NumPy's `bitwise_count`. *unique*: FAISS over the different codes, and NumPy
+  to repeat each code's items. *single*: a Python loop over queries, without `out=`. *ivf*: the
+  number of probed lists is raised until the measured recall rounds to 1.000. *best*: the best of
+  all exact ones, also usearch, Flat with heap, and IVF with all distances right.
+- *must* and *aim* are what the project set itself; *all cores* is the ratio with {n_cores} threads
+  on both sides.
+"""
+
+
+def show(number):
+    """Return a number with three digits, or nothing."""
+    if number is None:
+        return ""
+    return f"{number:,.0f}" if abs(number) >= 100 else f"{number:.3g}"
+
+
+def sets_table(sets):
+    """Return a Markdown table of the code sets."""
+    lines = [
+        "| set | items | different codes | active bits | bytes per item: lean, balanced | codes |",
+        "|---|---:|---:|---:|---:|---|",
+    ]
+    for name, record in sets.items():
+        per_item = record["sizes"]["bytes_per_item"]
+        lines.append(
+            f"| {name} | {record['n_items']:,} | {record['n_unique']:,} "
+            f"| {record['mean_active']:.1f} | {per_item['lean']:.1f}, {per_item['balanced']:.1f} "
+            f"| {record['about']} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def ratio_tables(record):
+    """Return a Markdown table of the ratios of each code set."""
+    parts = []
+    for name in record["sets"]:
+        parts += [
+            f"\n### {name}\n",
+            "| cell | matches | ours, µs | peer, µs | ratio | must | aim | | all cores | peer |",
+            "|---|---:|---:|---:|---:|---:|---:|---|---:|---|",
+        ]
+        for row in record["table"]:
+            if row["set"] != name:
+                continue
+            kind = row["kind"]
+            letter = "r" if kind in {"range", "unique", "single", "best range"} else "k"
+            about = record["about"][kind]
+            cell = about if row["value"] is None else f"{kind}, {letter} = {row['value']}"
+            mark = {None: "", True: "✓", False: "✗"}[row["reached"]]
+            values = [show(row[key]) for key in ("matches", "ours", "theirs")]
+            goals = [show(row["must"]), show(row["aim"])]
+            values += [f"**{show(row['ratio'])}**", *goals, mark, show(row["all_cores"])]
+            parts.append(f"| {cell} | {' | '.join(values)} | {row['peer'] or ''} |")
+    return "\n".join(parts) + "\n"
+
+
+def growth_table(sets):
+    """Return a Markdown table of our times by number of clustered items."""
+    chosen = [s for name, s in sets.items() if name.startswith("clustered")]
+    chosen.sort(key=lambda s: s["n_items"])
+    if len(chosen) < 2:
+        return ""
+    tasks = [*(("range", r) for r in (0, 1, 2, 3)), ("top_k", 10)]
+    titles = [f"r = {value}" if task == "range" else f"top {value}" for task, value in tasks]
+    lines = [
+        "\n### Growth\n",
+        "Microseconds per query on clustered codes, one thread: all results written / only counted",
+        "(matches per query).\n",
+        f"| items | {' | '.join(titles)} |",
+        "|---:|" + "---:|" * len(tasks),
+    ]
+    for record in chosen:
+        cells = {(c["task"], c["value"]): c for c in record["cells"] if c["n_threads"] == 1}
+        texts = []
+        for task in tasks:
+            cell = cells[task]
+            counted = f" / {show(cell['count_us'])}" if cell["count_us"] is not None else ""
+            texts.append(f"{show(cell['ours_us'])}{counted} ({show(cell['matches'])})")
+        lines.append(f"| {record['n_items']:,} | {' | '.join(texts)} |")
+    return "\n".join(lines) + "\n\n![Time against items](results/index-growth.svg)\n"
+
+
+def machines(sets):
+    """Return a sentence on where the record comes from."""
+    lines = []
+    for record in sets.values():
+        m = record["machine"]
+        versions = ", ".join(f"{name} {version}" for name, version in m["versions"].items())
+        lines.append(
+            f"{m['date']}, {m['cpu']}, {m['n_cores']} cores, {m['instruction_set']}; "
+            f"Python {m['python']}, {versions}; FAISS built for {m['faiss_options']}."
+        )
+    return "\n".join(dict.fromkeys(lines)) + "\n"
+
+
+def page(record):
+    """Return the page of a record."""
+    sets = record["sets"]
+    fresh = max(
+        cell["fresh_us"] / cell["ours_us"]
+        for one in sets.values()
+        for cell in one["cells"]
+        if cell["fresh_us"] is not None
+    )
+    n_cores = next(iter(sets.values()))["machine"]["n_cores"]
+    judged = [row["reached"] for row in record["table"] if row["reached"] is not None]
+    return "".join(
+        [
+            INTRO,
+            machines(sets),
+            f"\n{sum(judged)} of {len(judged)} cells reach what they must.\n\n",
+            "![Ratios](results/index-ratios.svg)\n\n",
+            sets_table(sets),
+            METHOD.format(fresh=fresh, n_cores=n_cores),
+            ratio_tables(record),
+            growth_table(sets),
+        ]
+    )
+
+
+def main():
+    """Write the page, or check it."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true")
+    parser.add_argument("--record", type=Path, default=RECORD)
+    parser.add_argument("--out", type=Path, default=README)
+    options = parser.parse_args()
+    text = page(json.loads(options.record.read_text(encoding="utf-8")))
+    if not options.check:
+        options.out.write_text(text, encoding="utf-8")
+    elif options.out.read_text(encoding="utf-8") != text:
+        sys.exit(f"error: {options.out} is not current; run python benchmarks/render.py")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,562 @@
+"""Every structure, instruction set, edit sequence and kind of code gives the oracle's answers."""
+
+import contextlib
+from unittest import mock
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from kinhash import _native
+from kinhash.codes import Codes
+from kinhash.index import hamming, reference
+from kinhash.index.hamming import HammingIndex
+from kinhash.matches import Matches
+
+INSTRUCTION_SETS = _native.instruction_sets()
+PLENTY = 1e9  # a budget that has room for everything
+
+SHAPES = ("clustered", "sparse", "dense", "one bucket", "zeros")
+
+n_bits_drawn = st.one_of(st.sampled_from([1, 2, 63, 64, 65, 128, 1024]), st.integers(1, 1024))
+
+
+@contextlib.contextmanager
+def using(instruction_set):
+    before = _native.instruction_set()
+    _native.use_instruction_set(instruction_set)
+    try:
+        yield
+    finally:
+        _native.use_instruction_set(before)
+
+
+def flipped(rng, dense, most, signed):
+    """Return rows with up to `most` entries replaced by others."""
+    dense = dense.copy()
+    for row in dense:
+        for at in rng.choice(len(row), min(len(row), rng.integers(0, most + 1)), replace=False):
+            row[at] = rng.choice([v for v in range(-1 if signed else 0, 2) if v != row[at]])
+    return dense
+
+
+def random_dense(rng, n, n_bits, n_active, signed):
+    dense = np.zeros((n, n_bits), np.int8)
+    for row in dense:
+        at = rng.choice(n_bits, min(n_bits, rng.integers(0, n_active + 1)), replace=False)
+        row[at] = rng.choice([-1, 1], len(at)) if signed else 1
+    return dense
+
+
+def random_ids(rng, n, kind):
+    if kind == "rows":
+        return np.arange(n)
+    if kind == "unsorted":
+        return rng.permutation(3 * n)[:n]
+    if kind == "negative":
+        return rng.permutation(3 * n)[:n] - 2 * n
+    if kind == "wide":
+        return rng.permutation(n) * 2**33 + 2**32 + 1
+    extremes = np.array([-(2**63), 2**63 - 1, 0, -1, 2**32 - 1, 2**32])
+    return np.concatenate([extremes, rng.permutation(n) + 2**40])[:n]
+
+
+class Drawn:
+    """Codes to store with their ids, and codes to search for."""
+
+    def __init__(self, items, queries, ids, signed):
+        self.items = Codes.from_dense(items, signed=signed)
+        self.queries = Codes.from_dense(queries, signed=signed)
+        self.ids, self.signed = ids, signed
+        self.farthest = self.items.n_bits * (2 if signed else 1)
+
+    def __repr__(self):
+        return f"Drawn({self.items!r}, {self.queries!r}, ids={self.ids.tolist()})"
+
+
+@st.composite
+def drawn_codes(draw, shapes=SHAPES):
+    """Draw items that clash and queries near and far from them."""
+    signed, n_bits = draw(st.booleans()), draw(n_bits_drawn)
+    shape = draw(st.sampled_from(shapes))
+    n, n_queries = draw(st.integers(0, 60)), draw(st.integers(0, 5))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    n_active = n_bits if shape == "dense" else draw(st.integers(0, 8))
+    if shape == "zeros":
+        items = np.zeros((n, n_bits), np.int8)
+    elif shape == "one bucket":
+        items = np.repeat(random_dense(rng, 1, n_bits, n_active, signed), n, axis=0)
+    elif shape == "clustered":
+        centres = random_dense(rng, draw(st.integers(1, 3)), n_bits, n_active, signed)
+        items = flipped(rng, centres[rng.integers(0, len(centres), n)], 1, signed)
+        items = items[rng.integers(0, max(1, n // 2), n)]  # so that codes repeat
+    else:
+        items = random_dense(rng, n, n_bits, n_active, signed)
+    queries = random_dense(rng, n_queries, n_bits, n_active, signed)
+    for i in range(n_queries if n else 0):
+        if draw(st.booleans()):
+            queries[i] = items[rng.integers(n)]
+    queries = flipped(rng, queries, draw(st.integers(0, 4)), signed)
+    kinds = st.sampled_from(["rows", "unsorted", "negative", "wide", "extreme"])
+    return Drawn(items, queries, random_ids(rng, n, draw(kinds)), signed)
+
+
+def radii(farthest):
+    return st.one_of(
+        st.integers(0, 4),
+        st.integers(0, farthest),
+        st.sampled_from([farthest, farthest + 1, 10**9]),
+    )
+
+
+def assert_equal(found, expected):
+    np.testing.assert_array_equal(found.offsets, expected.offsets)
+    np.testing.assert_array_equal(found.distances, expected.distances)
+    np.testing.assert_array_equal(found.ids, expected.ids)
+    assert (found.offsets.dtype, found.ids.dtype, found.distances.dtype) == (
+        np.int64,
+        np.int64,
+        np.int32,
+    )
+
+
+def assert_same_rows(found, expected):
+    """Equal but for the order of ids at one distance: what a search without `sort` promises."""
+    np.testing.assert_array_equal(found.offsets, expected.offsets)
+    np.testing.assert_array_equal(found.distances, expected.distances)
+    for (ids, distances), (expected_ids, _) in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(ids[np.lexsort((ids, distances))], expected_ids)
+
+
+def built(items, ids, **options):
+    """Return the arrays and numbers of a segment with just the structures asked for."""
+    none = {"levels": 0, "n_chunks": 0, "groups": False, "neighbours": False, "budget": PLENTY}
+    words = np.ascontiguousarray(items.words)
+    return _native.build_segment(words, ids.astype(np.int64), **none | options)
+
+
+def native_answer(segments, queries, radius, structure):
+    """Return a sorted answer of the compiled core, and how many queries who answered."""
+    searcher = _native.Searcher(segments)
+    found = searcher.radius(queries.words, radius, sort=True, n_threads=1, structure=structure)
+    counts = np.zeros((len(queries), radius + 1), np.int64)
+    work = searcher.count(queries.words, counts, n_threads=1, structure=structure)
+    matches = Matches(*found)
+    np.testing.assert_array_equal(counts.sum(axis=1), matches.counts)
+    assert work.pop("compared") >= 0
+    return matches, {name: count for name, count in work.items() if count}
+
+
+# Name, options of the build, radii that it answers, and what the items must be like. Deletion keys
+# are for sparse codes: removing three of a thousand active bits would take for ever.
+SPARSE, ANY = ("clustered", "sparse", "one bucket", "zeros"), None
+STRUCTURES = {
+    "lookup": ("lookup", {}, (0, 0), ANY),
+    "hash table, no levels": ("deletions", {}, (0, 1), ANY),
+    "deletions, one level": ("deletions", {"levels": 1}, (0, 1), SPARSE),
+    "deletions, one level and additions": ("deletions", {"levels": 1}, (2, 2), SPARSE),
+    "deletions, two levels": ("deletions", {"levels": 2}, (0, 2), SPARSE),
+    "deletions, two levels and additions": ("deletions", {"levels": 2}, (3, 3), SPARSE),
+    "chunks, equal parts": ("chunks", {"n_chunks": 4}, (0, 3), ANY),
+    "chunks, one flip": ("chunks", {"n_chunks": 4}, (4, 7), ANY),
+    "three chunks": ("chunks", {"n_chunks": 3}, (0, 5), ANY),
+    "one chunk": ("chunks", {"n_chunks": 1}, (0, 1), ANY),
+    "groups": ("groups", {"groups": True}, (0, 2050), ("clustered", "one bucket", "zeros")),
+    "groups beside keys": (
+        "groups",
+        {"groups": True, "levels": 2, "n_chunks": 4},
+        (0, 9),
+        ("clustered", "one bucket", "zeros"),
+    ),
+    "neighbours": ("neighbours", {"levels": 2, "neighbours": True}, (0, 2), SPARSE),
+    "scan": ("scan", {}, (0, 2050), ANY),
+}
+
+
+@pytest.mark.parametrize("instruction_set", INSTRUCTION_SETS)
+@pytest.mark.parametrize("case", STRUCTURES)
+def test_every_structure_equals_the_reference(case, instruction_set):
+    name, options, (low, high), shapes = STRUCTURES[case]
+    strategy = drawn_codes(shapes) if shapes else drawn_codes()
+
+    @settings(deadline=None, max_examples=25)
+    @given(strategy, st.integers(low, high), st.integers(1, 2), st.booleans(), st.randoms())
+    def check(drawn, radius, n_parts, some_gone, random):
+        n = len(drawn.items)
+        part_of = np.array([random.randrange(n_parts) for _ in range(n)], int)
+        alive = np.array([not some_gone or random.random() < 0.6 for _ in range(n)], bool)
+        segments = []
+        for part in range(n_parts):
+            mine = np.flatnonzero(part_of == part)
+            arrays, numbers = built(drawn.items[mine], drawn.ids[mine], **options)
+            segment = _native.Segment(arrays, numbers)
+            # Bits that no code has cannot be cut into parts; codes that are all different or far
+            # apart have no leaders worth having.
+            assume(numbers["levels"] == options.get("levels", 0))
+            if name == "chunks":
+                assume(numbers["n_chunks"] == options["n_chunks"])
+            if name == "groups":
+                assume(numbers["group_radius"] > 0 and len(mine))
+            if some_gone:
+                stored = np.concatenate([arrays["narrow_ids"], arrays["wide_ids"]])
+                kept = np.isin(stored, drawn.ids[mine][alive[mine]])
+                segment = segment.with_alive(np.packbits(kept, bitorder="little"))
+                assert segment.n_alive() == alive[mine].sum()
+            segments.append(segment)
+        asked = "" if name == "lookup" else name
+        with using(instruction_set):
+            found, work = native_answer(segments, drawn.queries, radius, asked)
+        expected = reference.search_radius(
+            drawn.items[alive], drawn.queries, radius, ids=drawn.ids[alive]
+        )
+        assert_equal(found, expected)
+        n_answers = len(drawn.queries) * n_parts
+        if name == "neighbours":  # of stored codes only; deletion keys or a scan find the others'
+            n_answers = sum(
+                bool((part.words == query.words).all(axis=1).any())
+                for part in (drawn.items[part_of == p] for p in range(n_parts))
+                for query in drawn.queries
+            )
+            assert work.get(name, 0) == n_answers
+        else:
+            assert work == ({name: n_answers} if n_answers else {})
+
+    check()
+
+
+@pytest.mark.parametrize("instruction_set", INSTRUCTION_SETS)
+@pytest.mark.parametrize("memory", ["lean", "balanced", "fast"])
+def test_an_index_equals_the_reference(memory, instruction_set):
+    @settings(deadline=None, max_examples=40)
+    @given(st.data(), drawn_codes(), st.sampled_from([0, 256]))
+    def check(data, drawn, small):
+        radius = data.draw(radii(drawn.farthest), "radius")
+        k = data.draw(st.integers(1, len(drawn.items) + 3), "k")
+        with using(instruction_set), mock.patch.object(hamming, "SMALL", small):
+            index = HammingIndex(drawn.items, drawn.ids, memory=memory)
+            assert len(index) == len(drawn.items)
+            assert index.n_codes == drawn.items.n_unique
+            np.testing.assert_array_equal(index.ids, np.sort(drawn.ids))
+            expected = reference.search_radius(drawn.items, drawn.queries, radius, ids=drawn.ids)
+            assert_equal(index.search_radius(drawn.queries, radius, sort=True), expected)
+            assert_same_rows(index.search_radius(drawn.queries, radius), expected)
+            top = reference.search_top_k(drawn.items, drawn.queries, k, ids=drawn.ids)
+            assert_equal(index.search_top_k(drawn.queries, k), top)
+
+    check()
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.data(), drawn_codes(), st.sampled_from([0, 256]))
+def test_counts_are_the_histogram_of_distances(data, drawn, small):
+    radius = data.draw(st.integers(0, drawn.farthest + 3))
+    with mock.patch.object(hamming, "SMALL", small):
+        index = HammingIndex(drawn.items, drawn.ids)
+    counts = index.count_radius(drawn.queries, radius)
+    assert counts.dtype == np.int64
+    rows = reference.distances(drawn.queries, drawn.items)
+    expected = [np.bincount(row, minlength=radius + 1)[: radius + 1] for row in rows]
+    np.testing.assert_array_equal(counts, np.reshape(expected, (len(rows), radius + 1)))
+
+
+@settings(deadline=None, max_examples=80)
+@given(st.data(), drawn_codes(), st.sampled_from([0, 256]), st.sampled_from([-1.0, 0.02, 0.5, 1.0]))
+def test_a_filter_equals_a_search_among_the_allowed(data, drawn, small, few):
+    """Whether the allowed are searched on their own (few) or in place (many)."""
+    n = len(drawn.items)
+    radius = data.draw(radii(drawn.farthest))
+    k = data.draw(st.integers(1, n + 2))
+    by_id = np.argsort(drawn.ids)
+    mask = np.array(data.draw(st.lists(st.booleans(), min_size=n, max_size=n)), bool)
+    rows = by_id[mask]
+    with mock.patch.multiple(hamming, SMALL=small, FEW_ALLOWED=few):
+        index = HammingIndex(drawn.items, drawn.ids)
+        within = reference.search_radius(
+            drawn.items[rows], drawn.queries, radius, ids=drawn.ids[rows]
+        )
+        top = reference.search_top_k(drawn.items[rows], drawn.queries, k, ids=drawn.ids[rows])
+        unknown = 7 * 2**50
+        given_ids = np.concatenate([drawn.ids[rows], drawn.ids[rows], [unknown]])
+        for allowed in (mask, given_ids):
+            found = index.search_radius(drawn.queries, radius, sort=True, allowed=allowed)
+            assert_equal(found, within)
+            assert_equal(index.search_top_k(drawn.queries, k, allowed=allowed), top)
+            counts = index.count_radius(drawn.queries, min(radius, 9), allowed=allowed)
+            for row, (_, distances) in zip(counts, within, strict=True):
+                assert row.sum() == (distances <= 9).sum()
+
+
+@settings(deadline=None, max_examples=60)
+@given(drawn_codes(), st.integers(0, 5), st.sampled_from([0, 256]))
+def test_duplicates_are_the_connected_components(drawn, radius, small):
+    with mock.patch.object(hamming, "SMALL", small):
+        found = HammingIndex(drawn.items, drawn.ids).duplicates(radius)
+    near = reference.distances(drawn.items, drawn.items) <= radius
+    left, groups = set(range(len(drawn.items))), []
+    while left:
+        group, border = set(), {left.pop()}
+        while border:  # grow until nothing near is left
+            group |= border
+            border = {int(j) for i in border for j in np.flatnonzero(near[i])} - group
+        left -= group
+        if len(group) > 1:
+            groups.append(sorted(int(drawn.ids[i]) for i in group))
+    assert [group.tolist() for group in found] == sorted(groups)
+
+
+@settings(deadline=None, max_examples=40)
+@given(drawn_codes())
+def test_buckets_hold_every_item_once_beside_its_code(drawn):
+    index = HammingIndex(drawn.items, drawn.ids)
+    code_of = {int(i): row.tobytes() for i, row in zip(drawn.ids, drawn.items.words, strict=True)}
+    seen = {}
+    codes = []
+    for code, ids in index.iter_buckets():
+        assert len(code) == 1
+        assert ids.dtype == np.int64
+        assert np.all(ids[1:] > ids[:-1])
+        codes.append(code.words.tobytes())
+        for one in ids.tolist():
+            assert one not in seen
+            seen[one] = code.words.tobytes()
+    assert seen == code_of
+    assert len(set(codes)) == len(codes) == drawn.items.n_unique
+
+
+@settings(deadline=None, max_examples=30)
+@given(drawn_codes(), st.integers(0, 6), st.integers(1, 70))
+def test_the_number_of_threads_changes_nothing(drawn, radius, k):
+    assume(len(drawn.queries) > 0)
+    queries = Codes.concatenate([drawn.queries] * 60)  # more than a thread takes at a time
+    index = HammingIndex(drawn.items, drawn.ids)
+    expected = reference.search_radius(drawn.items, queries, radius, ids=drawn.ids)
+    top = reference.search_top_k(drawn.items, queries, k, ids=drawn.ids)
+    for n_threads in (1, 2, 7):
+        found = index.search_radius(queries, radius, sort=True, n_threads=n_threads)
+        assert_equal(found, expected)
+        assert_equal(index.search_top_k(queries, k, n_threads=n_threads), top)
+        counts = index.count_radius(queries, radius, n_threads=n_threads)
+        np.testing.assert_array_equal(counts.sum(axis=1), expected.counts)
+
+
+class Edits(RuleBasedStateMachine):
+    """Adds, removals and updates in any order, beside a dict from id to code."""
+
+    @initialize(
+        n_bits=n_bits_drawn,
+        signed=st.booleans(),
+        memory=st.sampled_from(["lean", "balanced", "fast"]),
+        small=st.sampled_from([0, 4, 256]),
+        many_dead=st.sampled_from([0.1, 0.25, 0.9]),
+        n=st.integers(0, 30),
+        seed=st.integers(0, 2**32 - 1),
+    )
+    def start(self, n_bits, signed, memory, small, many_dead, n, seed):
+        self.patch = mock.patch.multiple(hamming, SMALL=small, MANY_DEAD=many_dead)
+        self.patch.start()
+        self.rng = np.random.default_rng(seed)
+        self.n_bits, self.signed = n_bits, signed
+        self.pool = np.concatenate(
+            [
+                random_dense(self.rng, 4, n_bits, 6, signed),
+                random_dense(self.rng, 1, n_bits, n_bits, signed),
+                np.zeros((1, n_bits), np.int8),
+            ]
+        )
+        self.stored = {}
+        codes, ids = self.codes(n), self.new_ids(n)
+        self.index = HammingIndex(codes, ids, memory=memory)
+        self.remember(codes, ids)
+
+    def teardown(self):
+        if hasattr(self, "patch"):
+            self.patch.stop()
+
+    def codes(self, n):
+        rows = flipped(self.rng, self.pool[self.rng.integers(0, len(self.pool), n)], 2, self.signed)
+        return Codes.from_dense(rows, signed=self.signed)
+
+    def new_ids(self, n):
+        kinds = [0, -500, 2**32 - 250, 2**40]
+        free = np.setdiff1d(
+            self.rng.choice(kinds) + np.arange(500), np.array(list(self.stored), np.int64)
+        )
+        return self.rng.permutation(free)[:n]
+
+    def old_ids(self, share):
+        ids = np.array(list(self.stored), np.int64)
+        return self.rng.permutation(ids)[: round(share * len(ids))]
+
+    def remember(self, codes, ids):
+        self.stored.update(zip(ids.tolist(), codes.words, strict=True))
+
+    def contents(self):
+        ids = np.array(list(self.stored), np.int64)
+        words = np.array(list(self.stored.values()), np.uint64)
+        n_words = self.codes(0).words.shape[1]
+        return Codes(words.reshape(-1, n_words), self.n_bits, signed=self.signed), ids
+
+    @rule(n=st.integers(0, 40))
+    def add(self, n):
+        codes, ids = self.codes(n), self.new_ids(n)
+        self.index.add(codes, ids)
+        self.remember(codes, ids)
+
+    @rule(share=st.sampled_from([0.0, 0.05, 0.3, 1.0]))
+    def remove(self, share):
+        ids = self.old_ids(share)
+        self.index.remove(ids)
+        for one in ids.tolist():
+            del self.stored[one]
+
+    @rule(share=st.sampled_from([0.0, 0.05, 0.3, 1.0]))
+    def update(self, share):
+        ids = self.old_ids(share)
+        codes = self.codes(len(ids))
+        self.index.update(codes, ids)
+        self.remember(codes, ids)
+
+    @precondition(lambda self: self.stored)
+    @rule()
+    def fail_to_add(self):
+        ids = np.concatenate([self.new_ids(2), self.old_ids(1.0)[:1]])
+        with pytest.raises(hamming.InvalidInputError, match=f"hold {ids[-1]}, which is in the ind"):
+            self.index.add(self.codes(len(ids)), ids)
+
+    @rule()
+    def fail_to_remove(self):
+        ids = np.concatenate([self.old_ids(0.5), self.new_ids(1)])
+        with pytest.raises(hamming.InvalidInputError, match=f"hold {ids[-1]}, which is not in the"):
+            self.index.remove(ids)
+        with pytest.raises(hamming.InvalidInputError, match=f"hold {ids[-1]}, which is not in the"):
+            self.index.update(self.codes(len(ids)), ids)
+
+    @rule(radius=st.integers(0, 5), k=st.integers(1, 50))
+    def filter(self, radius, k):
+        items, ids = self.contents()
+        kept = self.rng.random(len(ids)) < self.rng.random()
+        queries = self.codes(2)
+        found = self.index.search_radius(queries, radius, sort=True, allowed=ids[kept])
+        assert_equal(found, reference.search_radius(items[kept], queries, radius, ids=ids[kept]))
+        found = self.index.search_top_k(queries, k, allowed=kept[np.argsort(ids)])
+        assert_equal(found, reference.search_top_k(items[kept], queries, k, ids=ids[kept]))
+
+    @rule(radius=st.integers(0, 2))
+    def group(self, radius):
+        items, ids = self.contents()
+        fresh = HammingIndex(items, ids).duplicates(radius)
+        found = self.index.duplicates(radius)
+        assert [g.tolist() for g in found] == [g.tolist() for g in fresh]
+        assert sum(len(ids) for _, ids in self.index.iter_buckets()) == len(self.stored)
+
+    @invariant()
+    def it_answers_like_the_dict(self):
+        if not hasattr(self, "index"):
+            return
+        items, ids = self.contents()
+        assert len(self.index) == len(self.stored)
+        np.testing.assert_array_equal(self.index.ids, np.sort(ids))
+        queries = self.codes(3)
+        farthest = self.n_bits * (2 if self.signed else 1)
+        for radius in (0, int(self.rng.integers(1, 4)), int(self.rng.integers(0, farthest + 1))):
+            found = self.index.search_radius(queries, radius, sort=True)
+            assert_equal(found, reference.search_radius(items, queries, radius, ids=ids))
+        k = int(self.rng.integers(1, len(ids) + 3))
+        expected = reference.search_top_k(items, queries, k, ids=ids)
+        assert_equal(self.index.search_top_k(queries, k), expected)
+
+
+Edits.TestCase.settings = settings(deadline=None, max_examples=40, stateful_step_count=15)
+test_any_edit_sequence_equals_a_dict = Edits.TestCase
+
+
+# At sizes where every block, sample and digit has a second one.
+
+
+@pytest.fixture(scope="module")
+def many():
+    """Clustered, sparse and dense codes of one, two and three words, 2,500 items each."""
+    rng = np.random.default_rng(3)
+    sets = {}
+    for n_bits, signed in ((64, False), (48, True), (150, False)):
+        for shape in ("clustered", "sparse", "dense"):
+            if shape == "clustered":
+                centres = random_dense(rng, 40, n_bits, 6, signed)
+                items = flipped(rng, centres[rng.integers(0, 40, 2500)], 2, signed)
+            else:
+                active = n_bits if shape == "dense" else 6
+                items = random_dense(rng, 2500, n_bits, active, signed)
+            queries = flipped(rng, items[rng.integers(0, 2500, 70)], 3, signed)
+            ids = rng.permutation(9000)[:2500] - 100
+            sets[f"{n_bits}-{'signed' if signed else 'unsigned'}-{shape}"] = Drawn(
+                items, queries, ids, signed
+            )
+    return sets
+
+
+@pytest.mark.parametrize("instruction_set", INSTRUCTION_SETS)
+@pytest.mark.parametrize("memory", ["lean", "balanced", "fast"])
+def test_thousands_of_codes_equal_the_reference(many, memory, instruction_set):
+    for name, drawn in many.items():
+        index = HammingIndex(drawn.items, drawn.ids, memory=memory)
+        rows = reference.distances(drawn.queries, drawn.items)
+        by_id = np.argsort(drawn.ids)
+        with using(instruction_set):
+            order = np.argsort(rows[:, by_id], axis=1, kind="stable")
+            for radius in (0, 1, 2, 3, 6, 40):
+                found = index.search_radius(drawn.queries, radius, sort=True)
+                expected = [
+                    drawn.ids[by_id][order[i]][: (rows[i] <= radius).sum()]
+                    for i in range(len(rows))
+                ]
+                np.testing.assert_array_equal(found.ids, np.concatenate(expected), str(name))
+                np.testing.assert_array_equal(found.counts, (rows <= radius).sum(axis=1))
+            for k in (1, 10, 600, 4000):
+                found = index.search_top_k(drawn.queries, k)
+                expected = drawn.ids[by_id][order[:, :k]]
+                np.testing.assert_array_equal(found.ids, expected.ravel(), str(name))
+                expected = np.take_along_axis(rows[:, by_id], order[:, :k], axis=1)
+                np.testing.assert_array_equal(found.distances, expected.ravel())
+
+
+@pytest.mark.parametrize("instruction_set", INSTRUCTION_SETS)
+@pytest.mark.parametrize("n_leaders", [700, 1500])
+def test_more_leaders_than_one_block_are_all_compared(n_leaders, instruction_set):
+    rng = np.random.default_rng(n_leaders)
+    centres = (rng.random((n_leaders, 200)) < 0.08).astype(np.int8)
+    items = np.repeat(centres, 10, axis=0)
+    for at, row in enumerate(items):
+        row[at % 10 // 2] ^= 1  # five codes around each, two items to a code
+    codes = Codes.from_dense(items)
+    arrays, numbers = built(codes, np.arange(len(codes)), groups=True)
+    assert numbers["group_radius"] == 2
+    segment = _native.Segment(arrays, numbers)
+    for radius in (0, 2, 5, 25):
+        with using(instruction_set):
+            found, work = native_answer([segment], codes[:300:7], radius, "groups")
+        assert work == {"groups": len(codes[:300:7])}
+        assert_equal(found, reference.search_radius(codes, codes[:300:7], radius))
+
+
+@pytest.mark.parametrize("spread", [1, 2**11, 2**40, 2**50])
+def test_one_giant_bucket_is_sorted_by_id(spread):
+    rng = np.random.default_rng(5)
+    n = 4000
+    ids = (rng.permutation(n) - n // 2) * spread
+    items = Codes.from_dense(np.repeat([[1, 0, 1, 0]], n, axis=0))
+    index = HammingIndex(items, ids)
+    assert index.n_codes == 1
+    # In several segments the bucket stands several times, and is one run of ids all the same.
+    index.add(items[:90], np.arange(90) * spread + n * spread)
+    index.remove(ids[:50])
+    stored = np.sort(np.concatenate([ids[50:], np.arange(90) * spread + n * spread]))
+    for query, distance in (([[1, 0, 1, 0]], 0), ([[0, 1, 0, 1]], 4)):
+        queries = Codes.from_dense(query)
+        found = index.search_radius(queries, 4, sort=True)
+        np.testing.assert_array_equal(found.ids, stored)
+        assert set(found.distances.tolist()) == {distance}
+        for k in (1, 300, n):
+            np.testing.assert_array_equal(index.search_top_k(queries, k).ids, stored[:k])
+    assert [group.tolist() for group in index.duplicates()] == [stored.tolist()]

@@ -1,0 +1,474 @@
+import itertools
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import zlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import kinhash
+from kinhash import Codes, HammingIndex, _native, storage
+from kinhash.errors import FormatError, InvalidInputError
+from kinhash.index import files, planner
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+FUZZ = Path(__file__).with_name("fuzz_files.py")
+
+
+def clustered(rng, n, n_bits=64, *, signed=False, n_active=5):
+    """Codes around a few centres: every structure of an index has work with them."""
+    centres = rng.random((max(1, n // 40), n_bits)) < n_active / n_bits
+    dense = centres[rng.integers(0, len(centres), n)].astype(np.int8)
+    flips = rng.integers(0, n_bits, n)
+    dense[np.arange(n), flips] ^= (rng.random(n) < 0.7).astype(np.int8)
+    if signed:
+        dense *= rng.choice(np.array([-1, 1], np.int8), n_bits)
+    return Codes.from_dense(dense, signed=signed)
+
+
+def dense_codes(rng, n, n_bits=64):
+    return Codes.from_dense(rng.random((n, n_bits)) < 0.5)
+
+
+@pytest.fixture
+def index(rng):
+    return HammingIndex(clustered(rng, 1500), memory="fast")
+
+
+@pytest.fixture
+def saved(index, tmp_path):
+    path = tmp_path / "index.kinhash"
+    index.save(path)
+    return path
+
+
+def answers(index, queries):
+    found = [index.search_radius(queries, radius, sort=True) for radius in (0, 1, 2, 3, 9)]
+    found += [index.search_top_k(queries, k) for k in (1, 7)]
+    return [part.tolist() for m in found for part in (m.offsets, m.ids, m.distances)]
+
+
+@pytest.mark.parametrize("mmap", [True, False])
+@pytest.mark.parametrize("memory", planner.MEMORY)
+@pytest.mark.parametrize(("n_bits", "signed"), [(64, False), (64, True), (200, False)])
+def test_a_saved_index_answers_alike(tmp_path, rng, n_bits, signed, memory, mmap):
+    codes = clustered(rng, 800, n_bits, signed=signed)
+    ids = rng.permutation(10**6)[:800] - 5
+    index = HammingIndex(codes, ids, memory=memory)
+    index.save(tmp_path / "index.kinhash")
+    loaded = HammingIndex.load(tmp_path / "index.kinhash", mmap=mmap)
+    assert (loaded.n_bits, loaded.signed, loaded.memory) == (n_bits, signed, memory)
+    assert (len(loaded), loaded.n_codes) == (len(index), index.n_codes)
+    assert loaded.ids.tolist() == sorted(ids.tolist())
+    assert answers(loaded, codes[:30]) == answers(index, codes[:30])
+
+
+@pytest.mark.parametrize("n", [0, 1, 5])
+def test_small_and_empty_indexes_come_back(tmp_path, rng, n):
+    codes = clustered(rng, 5)[:n]
+    HammingIndex(codes).save(tmp_path / "index.kinhash")
+    loaded = HammingIndex.load(tmp_path / "index.kinhash")
+    assert loaded.ids.tolist() == list(range(n))
+    loaded.add(clustered(rng, 5)[:1], [77])
+    assert 77 in loaded.search_top_k(clustered(rng, 5)[:1], 9).ids
+
+
+def test_ids_of_64_bits_come_back(tmp_path, rng):
+    index = HammingIndex(clustered(rng, 4), [2**62, -(2**62), 0, 7])
+    index.save(tmp_path / "index.kinhash")
+    assert HammingIndex.load(tmp_path / "index.kinhash").ids.tolist() == index.ids.tolist()
+
+
+def test_changes_are_merged_when_saved(tmp_path, rng, index):
+    codes = clustered(rng, 300)
+    index.add(codes, np.arange(5000, 5300))
+    index.remove(np.arange(0, 100))
+    index.save(tmp_path / "index.kinhash")
+    loaded = HammingIndex.load(tmp_path / "index.kinhash")
+    assert loaded.ids.tolist() == index.ids.tolist()
+    assert answers(loaded, codes[:20]) == answers(index, codes[:20])
+
+
+def test_a_loaded_index_changes_in_memory_only(saved, rng):
+    before = saved.read_bytes()
+    loaded = HammingIndex.load(saved)
+    loaded.add(clustered(rng, 10), np.arange(9000, 9010))
+    loaded.remove([3, 9001])
+    loaded.update(clustered(rng, 1), [4])
+    assert len(loaded) == 1500 + 10 - 2
+    assert saved.read_bytes() == before
+    loaded.save(saved)  # over the file that it is mapped from
+    assert HammingIndex.load(saved).ids.tolist() == loaded.ids.tolist()
+
+
+def test_equal_indexes_give_equal_bytes(saved, index, tmp_path):
+    index.save(tmp_path / "again.kinhash")
+    assert saved.read_bytes() == (tmp_path / "again.kinhash").read_bytes()
+
+
+def test_every_array_of_a_segment_has_a_section(index):
+    arrays = index._state.segments[0].arrays
+    assert {name: array.dtype.newbyteorder("<").str for name, array in arrays.items()} == (
+        files.SECTIONS
+    )
+    assert index._state.segments[0].numbers.keys() == files.NUMBERS.keys()
+
+
+def test_the_arrays_stay_in_the_file(saved):
+    arrays = HammingIndex.load(saved)._state.segments[0].arrays
+    for array in arrays.values():
+        assert not array.flags.writeable
+        base = array
+        while isinstance(base.base, np.ndarray):
+            base = base.base
+        assert isinstance(base, np.memmap)
+
+
+def test_the_header_says_what_is_inside(saved, index):
+    header = files.read_header(saved)
+    assert header["kinhash"] == kinhash.__version__
+    assert (header["n_items"], header["n_codes"]) == (1500, index.n_codes)
+    for section in header["sections"]:
+        assert section["offset"] % 64 == 0
+
+
+def test_an_index_opens_without_being_read(tmp_path):
+    """A hole of a terabyte takes no time, as nothing looks at it."""
+    codes = Codes.from_dense(np.eye(4, 64))
+    HammingIndex(codes).save(tmp_path / "index.kinhash")
+    stored = files.read(tmp_path / "index.kinhash")
+    header = json.loads(json.dumps(stored.header))
+    at = header["sections"][-1]["offset"]
+    header["sections"][-1]["length"] = 2**37
+    raw = bytearray((tmp_path / "index.kinhash").read_bytes())
+    start = header["sections"][0]["offset"]
+    raw[:start] = files._packed(header, start)
+    (tmp_path / "index.kinhash").write_bytes(raw)
+    os.truncate(tmp_path / "index.kinhash", at + 4 * 2**37)
+    began = time.perf_counter()
+    loaded = HammingIndex.load(tmp_path / "index.kinhash")
+    assert time.perf_counter() - began < 1
+    assert loaded.search_radius(codes, 0).ids.tolist() == [0, 1, 2, 3]
+
+
+# Files that are not what they should be
+
+
+def test_every_truncation_is_a_format_error(saved):
+    raw = saved.read_bytes()
+    for length in [*range(64), *range(64, len(raw), 997), len(raw) - 1]:
+        saved.write_bytes(raw[:length])
+        with pytest.raises(FormatError, match=r"cut short: expected .*, got "):
+            HammingIndex.load(saved, verify=False)
+    saved.write_bytes(raw + b"\0")
+    with pytest.raises(FormatError, match=rf"expected {len(raw)} bytes, got {len(raw) + 1}"):
+        HammingIndex.load(saved, verify=False)
+
+
+def test_every_flipped_byte_is_a_format_error(tmp_path, rng):
+    """The header byte by byte; every region, and the filling between them, at random."""
+    path = tmp_path / "index.kinhash"
+    HammingIndex(clustered(rng, 300), memory="fast").save(path)
+    raw = bytearray(path.read_bytes())
+    sections = files.read_header(path)["sections"]
+    starts = [section["offset"] for section in sections] + [len(raw)]
+    places = [*range(starts[0])]
+    for first, last in itertools.pairwise(starts):
+        if last > first:
+            places += [first, last - 1, *rng.integers(first, last, 15)]
+    for at in places:
+        damaged = raw.copy()
+        damaged[at] ^= 1 << int(rng.integers(8))
+        path.write_bytes(damaged)
+        with pytest.raises(FormatError):
+            HammingIndex.load(path)
+
+
+def test_damage_is_reported_with_both_checksums(saved):
+    raw = bytearray(saved.read_bytes())
+    raw[-1] ^= 1
+    saved.write_bytes(raw)
+    with pytest.raises(
+        FormatError, match=r"the checksum of `\w+` is [0-9a-f]{8}, the file says [0-9a-f]{8}"
+    ):
+        HammingIndex.load(saved)
+    HammingIndex.load(saved, verify=False)
+
+
+def test_large_files_are_verified_only_when_asked(saved, monkeypatch):
+    raw = bytearray(saved.read_bytes())
+    raw[-1] ^= 1
+    saved.write_bytes(raw)
+    monkeypatch.setattr(files, "VERIFIED_BELOW", len(raw))
+    HammingIndex.load(saved)
+    with pytest.raises(FormatError, match="is damaged"):
+        HammingIndex.load(saved, verify=True)
+
+
+@pytest.mark.parametrize("content", [b"", b"kin", b"PK\x03\x04" * 9, b"\x80\x04pickle", b"{}" * 20])
+def test_foreign_files_are_refused(tmp_path, content):
+    path = tmp_path / "foreign.kinhash"
+    path.write_bytes(content)
+    with pytest.raises(FormatError, match=r"expected it to start with b'kinindex', got b"):
+        HammingIndex.load(path)
+
+
+def test_a_newer_format_is_refused(saved):
+    raw = bytearray(saved.read_bytes())
+    raw[8] = 2
+    saved.write_bytes(raw)
+    with pytest.raises(
+        FormatError, match=r"of format 2; this release reads formats 1 to 1\. Upgrade kinhash"
+    ):
+        HammingIndex.load(saved)
+
+
+def test_codes_and_models_are_named_and_refused(tmp_path, tiny_model, rng):
+    path = tmp_path / "other.kinhash"
+    storage.save_codes(path, clustered(rng, 9))
+    with pytest.raises(FormatError, match=r"is not an index but holds codes.*kinhash\.load"):
+        HammingIndex.load(path)
+    tiny_model.save(path)
+    with pytest.raises(FormatError, match=r"holds a model \('sparsehash'\)"):
+        HammingIndex.load(path)
+
+
+def test_load_says_that_an_index_is_one(saved):
+    with pytest.raises(FormatError, match=r"is an index.*kinhash\.HammingIndex\.load"):
+        kinhash.load(saved)
+
+
+def test_a_missing_file_or_folder_says_so(tmp_path, index):
+    with pytest.raises(InvalidInputError, match=r"Cannot read .*nowhere: no such file"):
+        HammingIndex.load(tmp_path / "nowhere")
+    with pytest.raises(InvalidInputError, match=r"Cannot write .*: no such file"):
+        index.save(tmp_path / "no" / "index.kinhash")
+
+
+def rewrite(path, change):
+    """Write the same index with other arrays or numbers, checksums and all."""
+    stored = files.read(path, mmap=False, verify=False)
+    arrays = {name: array.copy() for name, array in stored.arrays.items()}
+    settings = {name: stored.header[name] for name in ("n_bits", "signed", "memory")}
+    numbers = dict(stored.numbers)
+    change(arrays, numbers, settings)
+    files.write(path, arrays, numbers, **settings)
+
+
+def put(name, at, value):
+    def change(arrays, numbers, settings):
+        arrays[name][at] = value
+
+    return change
+
+
+def cut(name):
+    def change(arrays, numbers, settings):
+        arrays[name] = arrays[name][:-1]
+
+    return change
+
+
+def setting(where, name, value):
+    def change(arrays, numbers, settings):
+        (numbers if where == "numbers" else settings)[name] = value
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (cut("codes"), "codes do not fit their offsets"),
+        (cut("offsets"), "do not fit"),
+        (cut("narrow_ids"), "ids do not fit their offsets"),
+        (cut("slots"), "slots do not fit"),
+        (cut("used"), "codes do not fit"),
+        (cut("leaders"), "leaders do not fit"),
+        (cut("near_starts"), "neighbours do not fit"),
+        (put("offsets", -1, 7), "ids do not fit their offsets"),
+        (setting("numbers", "n_words", 2), "64 bits take 1 words, the file says 2"),
+        (setting("numbers", "levels", 3), "too high"),
+        (setting("numbers", "levels", -1), "no count"),
+        (setting("numbers", "n_chunks", 4), "chunks do not fit"),
+        (setting("numbers", "group_radius", 1e9), "no count"),
+        (setting("numbers", "chunk_candidates", "x"), "no number"),
+        (setting("settings", "n_bits", 65), "65 bits take 2 words, the file says 1"),
+        (setting("settings", "n_bits", 0), r"`n_bits` must be in \[1, 1024\], got 0"),
+        (setting("settings", "signed", value=1), "`signed` is 1"),
+        (setting("settings", "memory", "huge"), "`memory` is 'huge'"),
+    ],
+)
+def test_lengths_that_do_not_fit_are_refused_even_unverified(saved, change, message):
+    rewrite(saved, change)
+    with pytest.raises(FormatError, match=message):
+        HammingIndex.load(saved, verify=False)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (put("offsets", 3, 0), "`offsets` do not ascend"),
+        (put("codes", 3, 2**63), "not found by its hash"),
+        (put("slots", slice(None), 1), "not found by its hash"),
+        (put("narrow_ids", 0, 2**31), "the ids of a code do not ascend"),
+        (put("used", 0, 1), "`used` are not the bits of the codes"),
+        (put("leaders", 0, 2**64 - 1), "bits from its leader"),
+        (put("group_starts", 1, 2**31), "`group_starts` do not ascend"),
+        (put("key1_rows", 5, 2**31), "`key1_rows` lead to row 2147483648 of"),
+        (put("key2_starts", 5, 2**31), "`key2_starts` do not ascend"),
+        (put("near_rows", 5, 2**32 - 1), "`near_rows` lead to row 4294967295 of"),
+        (put("near_starts", 5, 2**31), "`near_starts` do not ascend"),
+    ],
+)
+def test_verification_sees_unsound_structures_behind_right_checksums(saved, change, message):
+    rewrite(saved, change)
+    with pytest.raises(FormatError, match=message):
+        HammingIndex.load(saved)
+
+
+def test_verification_sees_unsound_chunks(tmp_path, rng):
+    path = tmp_path / "index.kinhash"
+    HammingIndex(dense_codes(rng, 1000), memory="balanced").save(path)
+    assert files.read_header(path)["numbers"]["n_chunks"] == 4
+    rewrite(path, put("chunk_rows", 5, 5000))
+    with pytest.raises(FormatError, match="`chunk_rows` lead to row 5000 of 1000"):
+        HammingIndex.load(path)
+    rewrite(path, put("chunk_rows", 5, 5))
+    rewrite(path, put("chunk_starts", 5, 5000))
+    with pytest.raises(FormatError, match="`chunk_starts` do not ascend"):
+        HammingIndex.load(path)
+
+
+# Killed and damaged
+
+SAVER = """
+import sys
+import numpy as np
+from kinhash import Codes, HammingIndex
+first, second = (HammingIndex.load(path, mmap=False) for path in sys.argv[1:3])
+print("ready", flush=True)
+while True:
+    first.save(sys.argv[3])
+    second.save(sys.argv[3])
+"""
+
+
+def test_a_process_killed_while_saving_leaves_the_old_file(tmp_path, rng):
+    first, second, target = (tmp_path / name for name in ("first", "second", "target"))
+    for path, n in (first, 60_000), (second, 40_000):
+        HammingIndex(clustered(rng, n), memory="balanced").save(path)
+    whole = {path.read_bytes() for path in (first, second)}
+    shutil.copy(first, target)
+    unfinished = 0
+    for _ in range(8):
+        saver = subprocess.Popen(
+            [sys.executable, "-c", SAVER, first, second, target], stdout=subprocess.PIPE, text=True
+        )
+        assert saver.stdout.readline() == "ready\n"
+        time.sleep(rng.uniform(0, 0.1))
+        saver.send_signal(signal.SIGKILL)
+        saver.wait()
+        saver.stdout.close()
+        assert target.read_bytes() in whole
+        HammingIndex.load(target, verify=True)
+        rests = list(tmp_path.glob(".target.*"))
+        unfinished += len(rests)
+        for rest in rests:
+            rest.unlink()
+    assert unfinished, "no save was caught in the middle: the test shows nothing"
+
+
+def fuzz(folder, *, rounds, seed):
+    """Run the fuzzer in a process of its own, so that a crash or a hang is seen."""
+    done = subprocess.run(
+        [sys.executable, FUZZ, folder, str(rounds), str(seed)],
+        capture_output=True,
+        text=True,
+        timeout=900,
+        check=False,
+    )
+    assert done.returncode == 0, f"{done.returncode}\n{done.stdout[-3000:]}\n{done.stderr[-6000:]}"
+
+
+def save_all_kinds(folder, rng):
+    """Small indexes that have, between them, every section."""
+    wide = np.arange(600) * 2**33
+    HammingIndex(clustered(rng, 600), memory="fast").save(folder / "fast")
+    HammingIndex(clustered(rng, 600), wide, memory="balanced").save(folder / "wide")
+    HammingIndex(clustered(rng, 600, 200), memory="lean").save(folder / "lean")
+    HammingIndex(clustered(rng, 400, 70, signed=True), memory="fast").save(folder / "signed")
+    HammingIndex(dense_codes(rng, 500), memory="balanced").save(folder / "dense")
+    HammingIndex(clustered(rng, 50), memory="fast").save(folder / "small")
+    headers = [files.read_header(path) for path in folder.iterdir()]
+    filled = {s["name"] for header in headers for s in header["sections"] if s["length"]}
+    assert filled == files.SECTIONS.keys()
+
+
+def test_damaged_files_never_crash_unverified(tmp_path, rng):
+    """Every region flipped, overwritten and mixed up: answers may be wrong, nothing breaks."""
+    save_all_kinds(tmp_path, rng)
+    fuzz(tmp_path, rounds=6, seed=1)
+
+
+@pytest.mark.slow
+def test_many_damaged_files_never_crash_unverified(tmp_path, rng):
+    save_all_kinds(tmp_path, rng)
+    fuzz(tmp_path, rounds=60, seed=int(os.environ.get("KINHASH_FUZZ_SEED", "2")))
+
+
+# Golden
+
+
+@pytest.mark.parametrize("version", sorted(p.parent.name for p in GOLDEN.glob("*/index.kinhash")))
+def test_files_of_every_past_format_answer_for_ever(version):
+    """Made from the codes beside it, twice over: enough items for every structure to be built.
+
+    codes = kinhash.load("codes.kinhash").words
+    HammingIndex(Codes(np.tile(codes, (2, 1)), 24), 10 * np.arange(400), memory="fast").save(...)
+    """
+    index = HammingIndex.load(GOLDEN / version / "index.kinhash", verify=True)
+    codes = kinhash.load(GOLDEN / version / "codes.kinhash")
+    assert index.ids.tolist() == list(range(0, 20 * len(codes), 10))
+    words = np.tile(codes.words, (2, 1))
+    for radius in range(5):
+        found = index.search_radius(codes, radius, sort=True)
+        for query, (ids, distances) in zip(codes.words, found, strict=True):
+            all_distances = np.bitwise_count(words ^ query).sum(axis=1)
+            within = np.flatnonzero(all_distances <= radius)
+            order = np.lexsort((within, all_distances[within]))
+            assert ids.tolist() == (10 * within[order]).tolist()
+            assert distances.tolist() == all_distances[within][order].tolist()
+
+
+def test_an_index_can_be_read_as_the_format_says(tmp_path, monkeypatch):
+    text = (GOLDEN.parents[1] / "docs" / "formats.md").read_text("utf-8")
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(GOLDEN / "v1" / "index.kinhash", tmp_path)
+    found = {}
+    exec(re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)[-1], found)  # noqa: S102
+    codes = kinhash.load(GOLDEN / "v1" / "codes.kinhash")
+    assert np.array_equal(found["words"], codes.words[found["ids"] // 10 % len(codes)])
+    assert sorted(found["ids"]) == list(range(0, 4000, 10))
+    blank = found["raw"][:12] + bytes(4) + found["raw"][16 : 24 + found["length"]]
+    assert zlib.crc32(blank) == found["checksum"]
+    header = files.read_header("index.kinhash")
+    assert found["index"] == header
+    for name in [*header, *header["numbers"], *header["sections"][0], *files.SECTIONS]:
+        assert f"`{name}`" in text
+
+
+def test_the_core_refuses_arrays_of_another_type(index):
+    """It would keep a pointer into a copy that nobody else keeps."""
+    segment = index._state.segments[0]
+    with pytest.raises(ValueError, match="slots"):
+        _native.Segment(
+            segment.arrays | {"slots": segment.arrays["slots"].astype(np.int64)}, segment.numbers
+        )

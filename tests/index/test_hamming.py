@@ -1,0 +1,676 @@
+import doctest
+import gc
+import re
+import sys
+import threading
+from unittest import mock
+
+import numpy as np
+import pytest
+
+from kinhash.codes import Codes
+from kinhash.errors import InvalidInputError
+from kinhash.index import hamming, reference
+from kinhash.index.hamming import HammingIndex
+from kinhash.matches import Matches
+
+
+def packed(dense, *, signed=False):
+    return Codes.from_dense(np.asarray(dense), signed=signed)
+
+
+def random_codes(n, n_bits=32, n_active=5, seed=0):
+    rng = np.random.default_rng(seed)
+    dense = np.zeros((n, n_bits), np.int8)
+    np.put_along_axis(dense, rng.integers(0, n_bits, (n, n_active)), 1, axis=1)
+    return packed(dense)
+
+
+def as_lists(matches):
+    return [(ids.tolist(), distances.tolist()) for ids, distances in matches]
+
+
+def everything(index):
+    """Return all that an index holds, in a form to compare."""
+    origin = packed(np.zeros((1, index.n_bits)), signed=index.signed)
+    buckets = sorted((code.words.tobytes(), ids.tolist()) for code, ids in index.iter_buckets())
+    return as_lists(index.search_radius(origin, 10**6, sort=True)), buckets, index.ids.tolist()
+
+
+# 000, 001, 011 and 111 under the ids 10, 20, 30 and 40
+STAIRS = packed([[0, 0, 0], [0, 0, 1], [0, 1, 1], [1, 1, 1]])
+
+
+@pytest.fixture
+def stairs():
+    return HammingIndex(STAIRS, ids=[10, 20, 30, 40])
+
+
+# Answers, by hand
+
+
+def test_radius_is_inclusive(stairs):
+    query = packed([[0, 0, 0]])
+    assert as_lists(stairs.search_radius(query, 0)) == [([10], [0])]
+    assert as_lists(stairs.search_radius(query, 2)) == [([10, 20, 30], [0, 1, 2])]
+    assert as_lists(stairs.search_radius(query, 3)) == [([10, 20, 30, 40], [0, 1, 2, 3])]
+
+
+def test_top_k_is_ordered_by_distance_then_id():
+    index = HammingIndex(packed([[1, 1], [0, 0], [1, 1], [0, 1]]), ids=[9, 5, -4, 7])
+    assert as_lists(index.search_top_k(packed([[1, 1]]), 3)) == [([-4, 9, 7], [0, 0, 1])]
+
+
+def test_a_flipped_sign_costs_two():
+    index = HammingIndex(packed([[1, 0], [-1, 0], [0, 0]], signed=True))
+    assert as_lists(index.search_radius(packed([[1, 0]], signed=True), 2)) == [
+        ([0, 2, 1], [0, 1, 2])
+    ]
+
+
+def test_default_ids_are_row_numbers():
+    assert HammingIndex(STAIRS).ids.tolist() == [0, 1, 2, 3]
+
+
+def test_k_beyond_the_items_gives_all_of_them(stairs):
+    assert stairs.search_top_k(STAIRS, 10**18).counts.tolist() == [4, 4, 4, 4]
+
+
+def test_a_radius_beyond_every_distance_gives_all_items(stairs):
+    assert stairs.search_radius(STAIRS, 10**18).counts.tolist() == [4, 4, 4, 4]
+
+
+def test_counts_per_distance(stairs):
+    assert stairs.count_radius(packed([[0, 0, 0], [0, 1, 0]]), 2).tolist() == [[1, 1, 1], [0, 2, 2]]
+    assert stairs.count_radius(packed([[0, 0, 0]]), 5).tolist() == [[1, 1, 1, 1, 0, 0]]
+
+
+def test_numpy_integers_are_integers(stairs):
+    assert stairs.search_radius(STAIRS, np.uint8(0)).counts.tolist() == [1, 1, 1, 1]
+    assert stairs.search_top_k(STAIRS, np.int64(2)).counts.tolist() == [2, 2, 2, 2]
+    assert stairs.count_radius(STAIRS, np.int32(0)).tolist() == [[1], [1], [1], [1]]
+
+
+def test_no_queries_get_no_answers(stairs):
+    none = STAIRS[:0]
+    assert len(stairs.search_radius(none, 2)) == 0
+    assert len(stairs.search_top_k(none, 2)) == 0
+    assert stairs.count_radius(none, 2).shape == (0, 3)
+    assert "for 0 queries" in stairs.explain(none, radius=2)
+
+
+@pytest.mark.parametrize("memory", ["lean", "balanced", "fast"])
+def test_an_empty_index_answers_and_can_be_filled(memory):
+    index = HammingIndex(STAIRS[:0], memory=memory)
+    assert (len(index), index.n_codes, index.ids.tolist()) == (0, 0, [])
+    assert index.ids.dtype == np.int64
+    assert index.search_radius(STAIRS, 3).counts.tolist() == [0, 0, 0, 0]
+    assert index.search_top_k(STAIRS, 3).counts.tolist() == [0, 0, 0, 0]
+    assert index.search_top_k(STAIRS, 3, allowed=[]).counts.tolist() == [0, 0, 0, 0]
+    assert index.search_radius(STAIRS, 3, allowed=np.zeros(0, bool)).counts.tolist() == [0] * 4
+    assert index.count_radius(STAIRS, 1).tolist() == [[0, 0]] * 4
+    assert index.duplicates(3) == []
+    assert list(index.iter_buckets()) == []
+    assert "0 items" in index.explain(STAIRS, k=3)
+    index.add(STAIRS, [1, 2, 3, 4])
+    assert index.search_radius(STAIRS, 0).ids.tolist() == [1, 2, 3, 4]
+    index.remove([1, 2, 3, 4])
+    assert len(index) == 0
+    assert index.search_radius(STAIRS, 3).counts.tolist() == [0, 0, 0, 0]
+    index.add(STAIRS, [1, 2, 3, 4])
+    assert index.search_radius(STAIRS, 0).ids.tolist() == [1, 2, 3, 4]
+
+
+def test_codes_that_are_no_whole_blocks_of_memory_are_fine():
+    codes = random_codes(50)
+    index = HammingIndex(codes[::-2], ids=np.arange(50)[::-2])
+    assert index.search_radius(codes[1::4], 0, sort=True).ids.tolist() == (
+        reference.search_radius(codes[::-2], codes[1::4], 0, ids=np.arange(50)[::-2]).ids.tolist()
+    )
+
+
+def test_it_says_what_it_is(stairs):
+    assert (stairs.n_bits, stairs.signed, stairs.memory) == (3, False, "balanced")
+    assert repr(stairs) == "HammingIndex(n=4, n_bits=3, memory='balanced')"
+    signed = HammingIndex(packed([[1, -1]], signed=True), memory="lean")
+    assert repr(signed) == "HammingIndex(n=1, n_bits=2, signed, memory='lean')"
+    assert signed.n_bytes > 0
+
+
+def test_docstring_examples_run():
+    result = doctest.testmod(hamming)
+    assert result.attempted > 0
+    assert result.failed == 0
+
+
+# Explaining
+
+
+def test_explain_names_structure_and_numbers(stairs):
+    assert stairs.explain(STAIRS[:1], radius=1) == (
+        "Radius 1 for 1 queries among 4 items with 4 different codes: "
+        "1 time by scanning: comparing every different code. 4.0 codes were compared per query."
+    )
+    text = stairs.explain(STAIRS[:2], radius=0)
+    assert "2 times by looking up the query's own code. 1.0 codes were compared" in text
+    assert stairs.explain(STAIRS, k=2).startswith("The 2 nearest for 4 queries among 4 items")
+
+
+def test_explain_counts_less_work_where_keys_are_looked_up():
+    index = HammingIndex(random_codes(20000), memory="fast")
+    text = index.explain(random_codes(10, seed=2), radius=1)
+    assert "10 times by deletion keys" in text
+    compared = float(re.search(r"([\d,.]+) codes were compared", text).group(1).replace(",", ""))
+    assert 0 < compared < index.n_codes / 10
+
+
+@pytest.mark.parametrize("asked", [{}, {"radius": 1, "k": 1}])
+def test_explain_wants_a_radius_or_a_k(stairs, asked):
+    with pytest.raises(InvalidInputError, match="Give either `radius` or `k` to explain"):
+        stairs.explain(STAIRS, **asked)
+
+
+# Filters
+
+
+def test_allowed_ids_and_masks_restrict_every_search(stairs):
+    query = packed([[0, 0, 0]])
+    for allowed in ([40, 20], np.array([20, 40], np.uint8), [False, True, False, True]):
+        assert as_lists(stairs.search_radius(query, 3, allowed=allowed)) == [([20, 40], [1, 3])]
+        assert as_lists(stairs.search_top_k(query, 1, allowed=allowed)) == [([20], [1])]
+        assert stairs.search_top_k(query, 9, allowed=allowed).counts.tolist() == [2]
+        assert stairs.count_radius(query, 3, allowed=allowed).tolist() == [[0, 1, 0, 1]]
+
+
+def test_allowed_ids_that_are_not_stored_are_ignored(stairs):
+    query = packed([[0, 0, 0]])
+    for unknown in (11, -1, 2**40, -(2**63)):
+        assert stairs.search_radius(query, 3, allowed=[unknown, 10, 10]).ids.tolist() == [10]
+        assert stairs.search_top_k(query, 3, allowed=[unknown]).counts.tolist() == [0]
+
+
+def test_an_allowed_id_beyond_int64_matches_no_negative_one():
+    index = HammingIndex(STAIRS, ids=[-1, -2, -3, -4])
+    allowed = np.array([2**64 - 1], np.uint64)  # -1, if it were cut to int64
+    with pytest.raises(InvalidInputError, match=r"`allowed` must fit into int64, got 184467440737"):
+        index.search_radius(STAIRS, 3, allowed=allowed)
+
+
+def test_nothing_allowed_finds_nothing(stairs):
+    for allowed in ([], np.zeros(4, bool)):
+        assert stairs.search_radius(STAIRS, 3, allowed=allowed).counts.tolist() == [0] * 4
+        assert stairs.search_top_k(STAIRS, 3, allowed=allowed).counts.tolist() == [0] * 4
+        assert stairs.count_radius(STAIRS, 1, allowed=allowed).tolist() == [[0, 0]] * 4
+
+
+def test_a_removed_item_is_not_allowed_back(stairs):
+    stairs.remove([20])
+    assert stairs.search_radius(STAIRS, 3, allowed=[20]).counts.tolist() == [0] * 4
+    mask = [True, False, True]  # over 10, 30, 40
+    assert stairs.search_radius(STAIRS[:1], 3, allowed=mask).ids.tolist() == [10, 40]
+
+
+@pytest.mark.parametrize(
+    ("allowed", "message"),
+    [
+        ([True] * 3, r"`allowed` as a mask must have shape \(4,\), .* got \(3,\)"),
+        ([[True] * 4], r"must have shape \(4,\), .* got \(1, 4\)"),
+        ([1.0], r"`allowed` must be ids or a mask, got float64 of shape \(1,\)"),
+        (10, r"`allowed` must be ids or a mask, got int64 of shape \(\)"),
+        ([[10]], r"got int64 of shape \(1, 1\)"),
+        (["10"], r"got <U2 of shape \(1,\)"),
+    ],
+)
+def test_a_filter_that_does_not_fit_is_refused_with_both(stairs, allowed, message):
+    for search in (stairs.search_radius, stairs.search_top_k, stairs.count_radius):
+        with pytest.raises(InvalidInputError, match=message):
+            search(STAIRS, 1, allowed=allowed)
+
+
+# Changes
+
+
+def test_changes_are_seen_by_the_next_search(stairs):
+    query = packed([[1, 1, 1]])
+    stairs.add(packed([[1, 1, 1]]), [5])
+    assert as_lists(stairs.search_radius(query, 0, sort=True)) == [([5, 40], [0, 0])]
+    stairs.remove([40])
+    assert as_lists(stairs.search_radius(query, 1, sort=True)) == [([5, 30], [0, 1])]
+    stairs.update(packed([[1, 1, 1], [0, 0, 0]]), [10, 5])
+    assert as_lists(stairs.search_radius(query, 1, sort=True)) == [([10, 30], [0, 1])]
+    assert (len(stairs), stairs.ids.tolist()) == (4, [5, 10, 20, 30])
+
+
+def test_an_id_may_come_back_after_its_removal(stairs):
+    stairs.remove([10])
+    stairs.add(packed([[1, 1, 1]]), [10])
+    assert stairs.search_radius(packed([[1, 1, 1]]), 0, sort=True).ids.tolist() == [10, 40]
+    assert stairs.search_radius(packed([[0, 0, 0]]), 0).ids.tolist() == []
+
+
+def test_changes_of_nothing_change_nothing(stairs):
+    before = everything(stairs)
+    stairs.add(STAIRS[:0], [])
+    stairs.remove([])
+    stairs.update(STAIRS[:0], np.zeros(0, np.int64))
+    assert everything(stairs) == before
+
+
+def test_small_additions_are_merged_into_few_segments():
+    codes = random_codes(600)
+    index = HammingIndex(codes[:0])
+    for i in range(600):
+        index.add(codes[i], [i])
+        assert len(index._state.segments) <= 11  # each at least half the one before
+    assert everything(index) == everything(HammingIndex(codes))
+
+
+def test_a_large_part_is_built_anew_once_a_quarter_has_gone():
+    codes = random_codes(1000)
+    index = HammingIndex(codes)
+    size = index.n_bytes
+    index.remove(np.arange(200))
+    assert index._state.segments[0].alive is not None
+    index.remove(np.arange(200, 600))
+    assert [segment.alive is None for segment in index._state.segments] == [True]
+    assert index.n_bytes < size
+    assert everything(index) == everything(HammingIndex(codes[600:], np.arange(600, 1000)))
+
+
+def test_the_callers_arrays_are_neither_kept_nor_changed():
+    ids = np.array([3, 1, 2, 9])
+    index = HammingIndex(STAIRS, ids)
+    before = everything(index)
+    assert ids.tolist() == [3, 1, 2, 9]
+    ids[:] = 0
+    more = np.array([7])
+    index.add(STAIRS[:1], more)
+    more[:] = 3
+    index.remove([7])
+    assert everything(index) == before
+
+
+# Refusals: one sentence, and the index as it was
+
+
+@pytest.mark.parametrize(
+    ("ids", "message"),
+    [
+        ([1, 2, 1, 3], r"`ids` hold 1 twice"),
+        ([1, 2, 3], r"`ids` has 3 entries for 4 codes"),
+        ([1, 2, 3, 4, 5], r"`ids` has 5 entries for 4 codes"),
+        ([], r"`ids` has 0 entries for 4 codes"),
+        ([[1, 2, 3, 4]], r"`ids` must be integers, one per code, got int64 of shape \(1, 4\)"),
+        (7, r"got int64 of shape \(\)"),
+        ([1.0, 2.0, 3.0, 4.0], r"got float64 of shape \(4,\)"),
+        ([True, False, True, False], r"got bool of shape \(4,\)"),
+        (["a", "b", "c", "d"], r"got <U1 of shape \(4,\)"),
+        ([1, 2, 3, 2**70], r"got object of shape \(4,\)"),
+        (np.array([1, 2, 3, 2**63], np.uint64), r"must fit into int64, got 9223372036854775808"),
+    ],
+)
+def test_ids_that_do_not_fit_are_refused_with_both(stairs, ids, message):
+    before = everything(stairs)
+    with pytest.raises(InvalidInputError, match=message):
+        HammingIndex(STAIRS, ids)
+    with pytest.raises(InvalidInputError, match=message):
+        stairs.add(STAIRS, ids)
+    with pytest.raises(InvalidInputError, match=message):
+        stairs.update(STAIRS, ids)
+    assert everything(stairs) == before
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda index: index.add(STAIRS[:3], [1, 2, 30]),
+        lambda index: index.add(STAIRS[:1], [10]),
+    ],
+)
+def test_adding_a_stored_id_is_refused(stairs, change):
+    before = everything(stairs)
+    with pytest.raises(InvalidInputError, match=r"`ids` hold [13]0, which is in the index already"):
+        change(stairs)
+    assert everything(stairs) == before
+
+
+@pytest.mark.parametrize("unknown", [11, -1, 2**40, -(2**63), 2**63 - 1])
+def test_an_unknown_id_can_be_neither_removed_nor_updated(stairs, unknown):
+    before = everything(stairs)
+    message = f"`ids` hold {unknown}, which is not in the index. Nothing was changed."
+    with pytest.raises(InvalidInputError, match=re.escape(message)):
+        stairs.remove([10, 20, 30, unknown])
+    with pytest.raises(InvalidInputError, match=re.escape(message)):
+        stairs.update(STAIRS[:2], [10, unknown])
+    assert everything(stairs) == before
+
+
+def test_an_id_can_be_removed_once_only(stairs):
+    with pytest.raises(InvalidInputError, match="`ids` hold 10 twice"):
+        stairs.remove([10, 20, 10])
+    assert len(stairs) == 4
+    stairs.remove([10])
+    with pytest.raises(InvalidInputError, match="`ids` hold 10, which is not in the index"):
+        stairs.remove([10])
+    with pytest.raises(InvalidInputError, match="got float64 of shape"):
+        stairs.remove([10.0])
+    assert len(stairs) == 3
+
+
+def each_use(index, codes):
+    """Yield every call that takes codes."""
+    yield lambda: index.search_radius(codes, 1)
+    yield lambda: index.search_top_k(codes, 1)
+    yield lambda: index.count_radius(codes, 1)
+    yield lambda: index.explain(codes, radius=1)
+    yield lambda: index.add(codes, [99])
+    yield lambda: index.update(codes, [10])
+
+
+@pytest.mark.parametrize(
+    ("codes", "message"),
+    [
+        (packed([[1] * 4]), r"have 4 bits but the index has 3-bit codes"),
+        (packed([[1] * 64]), r"have 64 bits but the index has 3-bit codes"),
+        (packed([[1] * 3], signed=True), r"are signed but the index has unsigned codes"),
+        (np.ones((1, 3)), r"must be kinhash.Codes, got ndarray"),
+        ([[1, 1, 1]], r"must be kinhash.Codes, got list"),
+        (None, r"must be kinhash.Codes, got NoneType"),
+    ],
+)
+def test_codes_that_do_not_fit_are_refused_with_both(stairs, codes, message):
+    before = everything(stairs)
+    for use in each_use(stairs, codes):
+        with pytest.raises(InvalidInputError, match=f"`(queries|codes)` {message}"):
+            use()
+    assert everything(stairs) == before
+
+
+def test_unsigned_queries_do_not_fit_a_signed_index():
+    index = HammingIndex(packed([[1, 0, -1]], signed=True))
+    with pytest.raises(InvalidInputError, match="are unsigned but the index has signed codes"):
+        index.search_radius(STAIRS, 1)
+
+
+@pytest.mark.parametrize("codes", [np.ones((1, 3)), [[1, 1, 1]], None])
+def test_an_index_is_made_of_codes_only(codes):
+    message = f"`codes` must be kinhash.Codes, got {type(codes).__name__}"
+    with pytest.raises(InvalidInputError, match=message):
+        HammingIndex(codes)
+
+
+@pytest.mark.parametrize("radius", [-1, 1.5, 1.0, True, np.bool_(1), "1", None, np.float64(2)])
+def test_a_radius_that_is_no_count_is_refused(stairs, radius):
+    message = re.escape(f"`radius` must be an integer of at least 0, got {radius!r}.")
+    for search in (stairs.search_radius, stairs.count_radius):
+        with pytest.raises(InvalidInputError, match=message):
+            search(STAIRS, radius)
+    with pytest.raises(InvalidInputError, match=message):
+        stairs.duplicates(radius)
+
+
+@pytest.mark.parametrize("k", [0, -1, 2.5, 1.0, True, "1", None])
+def test_a_k_that_is_no_positive_count_is_refused(stairs, k):
+    message = re.escape(f"`k` must be an integer of at least 1, got {k!r}.")
+    with pytest.raises(InvalidInputError, match=message):
+        stairs.search_top_k(STAIRS, k)
+
+
+@pytest.mark.parametrize("n_threads", [0, -1, 1.5, True])
+def test_threads_that_are_no_positive_count_are_refused(stairs, n_threads):
+    message = re.escape(f"`n_threads` must be an integer of at least 1, got {n_threads!r}.")
+    for search in (stairs.search_radius, stairs.search_top_k, stairs.count_radius):
+        with pytest.raises(InvalidInputError, match=message):
+            search(STAIRS, 1, n_threads=n_threads)
+
+
+# Results
+
+
+def test_results_are_read_only_matches(stairs):
+    for found in (stairs.search_radius(STAIRS, 1), stairs.search_top_k(STAIRS, 2)):
+        assert isinstance(found, Matches)
+        for array, dtype in ((found.offsets, "i8"), (found.ids, "i8"), (found.distances, "i4")):
+            assert array.dtype == dtype
+            with pytest.raises(ValueError, match="read-only"):
+                array[0] = 0
+
+
+@pytest.mark.parametrize("n", [1, 40, 3000])
+def test_out_is_given_up_and_the_answer_is_the_same(n):
+    codes = random_codes(n)
+    index = HammingIndex(codes)
+    for search, number in ((index.search_radius, 3), (index.search_top_k, 7)):
+        fresh = as_lists(search(codes[:50], number))
+        old = index.search_radius(codes, 2)
+        for _ in range(3):
+            found = search(codes[:50], number, out=old)
+            assert as_lists(found) == fresh
+            assert len(old) == len(old.ids) == len(old.distances) == 0
+            assert as_lists(old) == []
+            old = found
+
+
+def test_what_was_taken_from_out_before_stays_valid():
+    codes = random_codes(3000)
+    index = HammingIndex(codes)
+    old = index.search_radius(codes, 4)
+    ids, copy = old.ids, old.ids.copy()
+    for _ in range(3):
+        index.search_radius(codes[::-1], 4, out=index.search_radius(codes, 4, out=old))
+    np.testing.assert_array_equal(ids, copy)
+
+
+def test_a_refused_search_leaves_out_alone(stairs):
+    old = stairs.search_radius(STAIRS, 1)
+    before = as_lists(old)
+    with pytest.raises(InvalidInputError):
+        stairs.search_radius(STAIRS, -1, out=old)
+    with pytest.raises(InvalidInputError):
+        stairs.search_radius(STAIRS, 1, allowed=[1.5], out=old)
+    with pytest.raises(InvalidInputError):
+        stairs.search_top_k(STAIRS, 0, out=old)
+    assert as_lists(old) == before
+
+
+def test_results_outlive_changes_and_the_index_itself():
+    codes = random_codes(2000)
+    index = HammingIndex(codes)
+    found = [index.search_radius(codes, 3), index.search_top_k(codes, 20)]
+    views = [(m.ids[5:], m.distances[5:]) for m in found]
+    copies = [(ids.copy(), distances.copy()) for ids, distances in views]
+    rows = [as_lists(m) for m in found]
+    buckets = index.iter_buckets()
+    first = next(buckets)
+    index.remove(np.arange(1999))
+    index.add(random_codes(3000, seed=4), np.arange(5000, 8000))
+    for _ in range(5):
+        index.search_radius(codes, 3)  # takes memory that was given back, if any was
+    assert first[1].tolist() + [i for _, ids in buckets for i in ids.tolist()] != []
+    del index, buckets
+    gc.collect()
+    assert [as_lists(m) for m in found] == rows
+    del found
+    gc.collect()
+    HammingIndex(codes).search_radius(codes, 3)
+    for (ids, distances), (ids_before, distances_before) in zip(views, copies, strict=True):
+        np.testing.assert_array_equal(ids, ids_before)
+        np.testing.assert_array_equal(distances, distances_before)
+
+
+def test_buckets_are_those_of_the_moment_they_were_asked_for():
+    codes = random_codes(500)
+    index = HammingIndex(codes)
+    buckets = index.iter_buckets()
+    ids = next(buckets)[1].tolist()
+    index.remove(np.arange(500))
+    ids += [i for _, more in buckets for i in more.tolist()]
+    assert sorted(ids) == list(range(500))
+
+
+def test_duplicates_are_linked_over_steps(stairs):
+    assert stairs.duplicates() == []
+    assert [group.tolist() for group in stairs.duplicates(1)] == [[10, 20, 30, 40]]
+    stairs.remove([20])  # 10 is two steps from 30 now
+    stairs.add(packed([[0, 0, 0]]), [-7])
+    assert [group.tolist() for group in stairs.duplicates()] == [[-7, 10]]
+    assert [group.tolist() for group in stairs.duplicates(1)] == [[-7, 10], [30, 40]]
+    assert [group.tolist() for group in stairs.duplicates(2)] == [[-7, 10, 30, 40]]
+
+
+def test_duplicates_do_not_depend_on_how_many_are_looked_up_at_a_time():
+    index = HammingIndex(random_codes(300, n_bits=20))
+    whole = [group.tolist() for group in index.duplicates(1)]
+    with mock.patch.object(hamming, "PAIR_QUERIES", 7):
+        assert [group.tolist() for group in index.duplicates(1)] == whole
+
+
+# Size
+
+
+@pytest.mark.parametrize("memory", ["lean", "balanced", "fast"])
+@pytest.mark.parametrize("n_active", [100, 500])
+def test_dense_codes_that_repeat_are_built_in_reasonable_memory(memory, n_active):
+    """Leaders are found by removing two bits: that is for sparse codes only."""
+    rng = np.random.default_rng(0)
+    dense = (rng.random((700, 1024)) < n_active / 1024).astype(np.int8)
+    codes = packed(np.repeat(dense, 2, axis=0))
+    index = HammingIndex(codes, memory=memory)
+    assert index.n_codes == 700
+    assert as_lists(index.search_radius(codes[:2], 3)) == [([0, 1], [0, 0])] * 2
+
+
+# Threads
+
+
+@pytest.fixture
+def busy_switching():
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    yield
+    sys.setswitchinterval(before)
+
+
+def run_together(*works):
+    """Run each in a thread of its own; re-raise what any of them raised."""
+    failures = []
+
+    def guarded(work):
+        try:
+            work()
+        except BaseException as failure:  # noqa: BLE001 - raised again below
+            failures.append(failure)
+
+    threads = [threading.Thread(target=guarded, args=(work,)) for work in works]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if failures:
+        raise failures[0]
+
+
+def drawn_edits(codes, queries):
+    """Return 150 edits of an index of the first 40 codes, and the right answers after each."""
+    rng = np.random.default_rng(9)
+    stored = {i: i for i in range(40)}  # id to row of `codes`
+
+    def answers():
+        ids = np.array(list(stored), np.int64)
+        rows = codes[np.array(list(stored.values()), np.int64)]
+        within = reference.search_radius(rows, queries, 6, ids=ids)
+        top = reference.search_top_k(rows, queries, 9, ids=ids)
+        return as_lists(within), as_lists(top), len(stored)
+
+    edits, states = [], [answers()]
+    for step in range(150):
+        kind = ("add", "remove", "update")[rng.integers(3)]
+        if kind == "add" or len(stored) < 20:
+            kind, ids = "add", np.arange(30) + 1000 * (step + 1)
+        else:
+            ids = rng.permutation(list(stored))[: rng.integers(1, len(stored))]
+        rows = rng.integers(0, len(codes), len(ids))
+        for one, row in zip(ids.tolist(), rows.tolist(), strict=True):
+            stored[one] = row
+            if kind == "remove":
+                del stored[one]
+        edits.append((kind, (ids,) if kind == "remove" else (codes[rows], ids)))
+        states.append(answers())
+    return edits, states
+
+
+@pytest.mark.parametrize("small", [8, 256])
+def test_every_search_beside_a_writer_sees_one_whole_state(busy_switching, small):
+    """No half of a change: each answer is that of a state that existed while it was sought."""
+    codes = random_codes(200, n_bits=24, seed=9)
+    queries = codes[:3]
+    edits, states = drawn_edits(codes, queries)
+    n_done, n_seen = 0, []
+
+    def write():
+        nonlocal n_done
+        try:
+            for kind, arguments in edits:
+                getattr(index, kind)(*arguments)
+                n_done += 1
+        finally:
+            n_done = max(n_done, len(edits))  # so that the others end whatever happens
+
+    def read(part, search):
+        def run():
+            while n_done < len(edits):
+                first = n_done
+                found = search()
+                last = n_done + 1  # an edit may be visible just before it is counted
+                assert found in [state[part] for state in states[first : last + 1]]
+                n_seen.append(first)
+
+        return run
+
+    with mock.patch.object(hamming, "SMALL", small):
+        index = HammingIndex(codes[:40])
+        run_together(
+            write,
+            read(0, lambda: as_lists(index.search_radius(queries, 6, sort=True))),
+            read(0, lambda: as_lists(index.search_radius(queries, 6, sort=True, n_threads=1))),
+            read(1, lambda: as_lists(index.search_top_k(queries, 9))),
+            read(2, lambda: len(index)),
+            read(2, lambda: sum(len(ids) for _, ids in index.iter_buckets())),
+        )
+        assert len(set(n_seen)) > 3
+        assert as_lists(index.search_radius(queries, 6, sort=True)) == states[-1][0]
+
+
+def test_writers_take_turns(busy_switching):
+    codes = random_codes(400)
+    index = HammingIndex(codes[:0])
+
+    def adder(part):
+        def run():
+            for i in range(part, 400, 4):
+                index.add(codes[i], [i])
+
+        return run
+
+    run_together(*(adder(part) for part in range(4)))
+    assert everything(index) == everything(HammingIndex(codes))
+
+
+def test_many_searches_at_once_do_not_disturb_each_other(busy_switching):
+    codes = random_codes(3000)
+    index = HammingIndex(codes, memory="fast")
+    parts = [codes[i * 300 : (i + 1) * 300] for i in range(6)]
+    within = [as_lists(reference.search_radius(codes, part, 2)) for part in parts]
+    top = [as_lists(reference.search_top_k(codes, part, 12)) for part in parts]
+
+    def searcher(i):
+        def run():
+            old = None
+            for n_threads in (1, 2, 5):
+                old = index.search_radius(parts[i], 2, sort=True, n_threads=n_threads, out=old)
+                assert as_lists(old) == within[i]
+                assert as_lists(index.search_top_k(parts[i], 12, n_threads=n_threads)) == top[i]
+
+        return run
+
+    run_together(*(searcher(i) for i in range(6)))

@@ -1,0 +1,228 @@
+import dataclasses
+import itertools
+
+import numpy as np
+import pytest
+
+from kinhash import _native
+from kinhash.codes import Codes
+from kinhash.errors import InvalidInputError
+from kinhash.index import planner
+from kinhash.index.hamming import HammingIndex
+
+NAMES = ("lookup", "deletions", "chunks", "groups", "neighbours", "scan")
+WORK = dict.fromkeys((*NAMES, "compared"), 0)
+
+
+def packed(dense):
+    return Codes.from_dense(np.asarray(dense))
+
+
+def sparse(n, n_bits, n_active, seed=0):
+    """Draw codes with just `n_active` active bits each, nearly all different."""
+    rng = np.random.default_rng(seed)
+    dense = np.zeros((n, n_bits), np.int8)
+    np.put_along_axis(dense, np.argsort(rng.random((n, n_bits)), axis=1)[:, :n_active], 1, axis=1)
+    return Codes.from_dense(dense)
+
+
+def clustered(n_centres, n_each, n_bits=64):
+    """Draw centres far apart, and around each codes that differ from it in one bit, twice."""
+    rng = np.random.default_rng(1)
+    centres = np.repeat((rng.random((n_centres, n_bits)) < 0.2).astype(np.int8), n_each, axis=0)
+    for at, row in enumerate(centres):
+        row[at % n_each] ^= 1
+    return Codes.from_dense(np.repeat(centres, 2, axis=0))
+
+
+def built(codes, **options):
+    """Return what the compiled core built of what was asked for: its arrays and numbers."""
+    none = {"levels": 0, "n_chunks": 0, "groups": False, "neighbours": False, "budget": 1e9}
+    return _native.build_segment(codes.words, np.arange(len(codes)), **none | options)
+
+
+def who_answers(index, queries, radius):
+    counts = np.zeros((len(queries), radius + 1), np.int64)
+    work = index._state.searcher.count(queries.words, counts, 1)
+    return {name for name, n in work.items() if n and name != "compared"}
+
+
+# Settings
+
+
+def test_lean_takes_no_tables_and_fast_more_than_balanced():
+    lean, balanced, fast = map(planner.structures, ("lean", "balanced", "fast"))
+    assert (lean.levels, lean.n_chunks, lean.budget) == (0, 0, 0)
+    assert balanced.levels > 0
+    assert not balanced.neighbours
+    assert fast == dataclasses.replace(balanced, neighbours=True, budget=fast.budget)
+    assert fast.budget > balanced.budget > 0
+
+
+@pytest.mark.parametrize(
+    ("memory", "message"),
+    [
+        ("leen", r"Unknown memory 'leen'\. Did you mean 'lean'\? Known: balanced, fast, lean\."),
+        ("huge", r"Unknown memory 'huge'\. Known: balanced, fast, lean\."),
+        (None, r"Unknown memory 'None'\. Known: balanced, fast, lean\."),
+    ],
+)
+def test_an_unknown_setting_is_refused_with_the_known_ones(memory, message):
+    with pytest.raises(InvalidInputError, match=message):
+        planner.structures(memory)
+    with pytest.raises(InvalidInputError, match=message):
+        HammingIndex(sparse(3, 8, 2), memory=memory)
+
+
+def test_more_memory_is_taken_only_where_it_is_given():
+    codes = sparse(4000, 64, 6)
+    sizes = {
+        memory: HammingIndex(codes, memory=memory).n_bytes
+        for memory in ("lean", "balanced", "fast")
+    }
+    # Beside code and id: one level has 6 keys, each with a start and a row of 4 bytes.
+    assert sizes["lean"] < sizes["balanced"] <= sizes["lean"] + 48 * 4000 + 64
+    assert sizes["balanced"] < sizes["fast"] <= sizes["lean"] + 512 * 4000 + 64
+
+
+# What the budget has room for
+
+
+@pytest.mark.parametrize(
+    ("budget", "levels"), [(0, 0), (39, 0), (40, 1), (40 + 79, 1), (40 + 80, 2), (1e9, 2)]
+)
+def test_levels_of_keys_are_built_as_long_as_the_budget_lasts(budget, levels):
+    """Five active bits: 5 keys with one removed, 10 with two, of 8 bytes each."""
+    codes = sparse(300, 400, 5)
+    assert codes.n_unique == 300
+    assert built(codes, levels=2, budget=budget)[1]["levels"] == levels
+
+
+def test_codes_too_dense_for_keys_are_cut_into_chunks():
+    codes = sparse(1000, 64, 32)
+    for levels, budget, expected in ((2, 48, (0, 4)), (2, 1e9, (2, 0)), (0, 10, (0, 0))):
+        numbers = built(codes, levels=levels, n_chunks=4, budget=budget)[1]
+        assert (numbers["levels"], numbers["n_chunks"]) == expected
+
+
+def test_items_that_share_a_code_pay_for_its_keys_together():
+    one = Codes.from_dense(np.ones((1, 20), int))
+    thousand = Codes.concatenate([one] * 1000)
+    assert built(one, levels=2, budget=48)[1]["levels"] == 0
+    assert built(thousand, levels=2, budget=48)[1]["levels"] == 2
+
+
+def test_groups_are_made_where_codes_crowd_around_leaders():
+    arrays, numbers = built(clustered(30, 12), groups=True)
+    assert numbers["group_radius"] == 2
+    assert len(arrays["group_starts"]) - 1 == 30
+    assert arrays["group_starts"][-1] == len(arrays["offsets"]) - 1
+    codes, leaders, starts = arrays["codes"], arrays["leaders"], arrays["group_starts"]
+    leader_of = np.repeat(leaders, np.diff(starts))
+    assert np.bitwise_count(codes ^ leader_of).max() <= 2
+
+
+@pytest.mark.parametrize("repeats", [1, 2])
+def test_no_groups_are_made_of_codes_that_are_far_apart(repeats):
+    codes = Codes.concatenate([sparse(600, 256, 20)] * repeats)
+    arrays, numbers = built(codes, groups=True)
+    assert numbers["group_radius"] == 0
+    assert len(arrays["leaders"]) == 0
+
+
+@pytest.mark.parametrize("memory", ["lean", "balanced", "fast"])
+def test_small_indexes_have_no_tables(memory):
+    index = HammingIndex(sparse(256, 64, 5), memory=memory)
+    assert index._state.segments[0].numbers["levels"] == 0
+    assert who_answers(index, sparse(20, 64, 5, seed=2), 2) == {"scan"}
+
+
+def test_neighbours_within_two_bits_are_listed_where_the_budget_has_room():
+    codes = packed([[0, 0, 0], [0, 0, 1], [0, 1, 1], [1, 1, 1]])
+    arrays, _ = built(codes, levels=2, neighbours=True)
+    starts, rows = arrays["near_starts"].tolist(), arrays["near_rows"].tolist()
+    # Rows one bit away, then rows two bits away, of 000, 001, 011 and 111 in turn.
+    lists = [sorted(rows[a:b]) for a, b in itertools.pairwise(starts)]
+    assert lists == [[1], [2], [0, 2], [3], [1, 3], [0], [2], [1]]
+    # Keys take 8 bytes: 6 with one bit removed and 4 with two; and 8 bytes more for two ends.
+    for budget, n_listed in ((0, 0), (25, 0), (1000, len(rows))):
+        arrays, _ = built(codes, levels=2, neighbours=True, budget=budget)
+        assert len(arrays["near_rows"]) == n_listed
+    assert len(built(codes, levels=1, neighbours=True)[0]["near_starts"]) == 0
+
+
+# Who answers
+
+
+def test_the_own_code_is_looked_up_for_radius_0():
+    for codes in (sparse(5000, 64, 6), sparse(5000, 64, 32), clustered(100, 20), sparse(9, 64, 5)):
+        for memory in ("lean", "balanced", "fast"):
+            assert who_answers(HammingIndex(codes, memory=memory), codes[:20], 0) == {"lookup"}
+
+
+def test_sparse_codes_are_found_by_deletion_keys():
+    index = HammingIndex(sparse(20000, 64, 6), memory="fast")
+    assert who_answers(index, sparse(20, 64, 6, seed=2), 1) == {"deletions"}
+    assert who_answers(index, sparse(20, 64, 6, seed=2), 20) == {"scan"}
+
+
+def test_stored_codes_have_their_neighbours_listed():
+    codes = sparse(3000, 64, 6)
+    index = HammingIndex(codes, memory="fast")
+    assert who_answers(index, codes[:20], 2) == {"neighbours"}
+    strange = packed(np.ones((3, 64), int))
+    assert "neighbours" not in who_answers(index, strange, 2)
+
+
+def test_clustered_codes_are_found_by_groups_at_larger_radii():
+    codes = clustered(200, 40)
+    assert who_answers(HammingIndex(codes), codes[:20], 8) == {"groups"}
+
+
+def test_dense_codes_are_found_by_chunks():
+    index = HammingIndex(sparse(20000, 64, 32), memory="balanced")
+    assert index._state.segments[0].numbers["n_chunks"] == 4
+    assert who_answers(index, sparse(20, 64, 32, seed=2), 3) == {"chunks"}
+
+
+def test_a_structure_that_cannot_answer_is_not_forced():
+    """Deletion keys of two levels reach radius 3, four chunks radius 7; the rest is scanned."""
+    codes = sparse(40, 64, 6)
+    for options, name, most in (({"levels": 2}, "deletions", 3), ({"n_chunks": 4}, "chunks", 7)):
+        searcher = _native.Searcher([_native.Segment(*built(codes, **options))])
+        for radius, expected in ((most, name), (most + 1, "scan")):
+            counts = np.zeros((40, radius + 1), np.int64)
+            work = searcher.count(codes.words, counts, 1, structure=name)
+            assert {key for key, n in work.items() if n and key != "compared"} == {expected}
+
+
+# In words
+
+
+def test_words_name_each_structure_that_was_used():
+    work = WORK | {"lookup": 1, "deletions": 1234, "compared": 25}
+    assert planner.in_words(work, what="Radius 2", n_queries=10, n_codes=700, n_items=1000) == (
+        "Radius 2 for 10 queries among 1,000 items with 700 different codes: "
+        "1 time by looking up the query's own code; "
+        "1,234 times by deletion keys: looking up the query without some of its active bits. "
+        "2.5 codes were compared per query."
+    )
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_structure_of_the_core_has_words(name):
+    text = planner.in_words(WORK | {name: 3}, what="", n_queries=3, n_codes=1, n_items=1)
+    assert ": 3 times by " in text
+
+
+def test_the_core_knows_no_structure_without_words():
+    searcher = HammingIndex(sparse(3, 8, 2))._state.searcher
+    assert set(searcher.count(sparse(3, 8, 2).words, np.zeros((3, 1), np.int64), 1)) == set(WORK)
+
+
+def test_no_queries_compare_nothing():
+    text = planner.in_words(WORK, what="Radius 0", n_queries=0, n_codes=0, n_items=0)
+    assert text == (
+        "Radius 0 for 0 queries among 0 items with 0 different codes: nothing to compare. "
+        "0.0 codes were compared per query."
+    )
