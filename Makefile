@@ -64,4 +64,4 @@ $(DEV): $(SOURCES) | $(BIN)/python
 .PHONY: sanitize
 sanitize: $(DEV)
 	$(INSTALL) nanobind cmake ninja
-	native/sanitize/run $(BIN)/python -m pytest -q -m 'not data' tests/index
+	KINHASH_FUZZ_ROUNDS=40 native/sanitize/run $(BIN)/python -m pytest -q -m 'not data' tests/index

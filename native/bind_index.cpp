@@ -115,11 +115,20 @@ struct HeldSegment {
 
     template <typename T>
     void attach(Span<T>& span, nb::dict arrays, const char* name) {
-        In<T, 1> array;
-        // Not converted where the type differs: nobody would keep the copy alive.
-        expect(nb::try_cast(arrays[name], array, false), name);
-        span = {array.data(), array.shape(0)};
-        owners.push_back(arrays[name]);
+        // Asked for first: looking up what is missing would end the process.
+        expect(arrays.contains(name), "an array is missing");
+        nb::object array = arrays[name];
+        In<T, 1> checked;
+        expect(nb::try_cast(array, checked, false), "an array has another type");
+        span = {checked.data(), checked.shape(0)};
+        owners.push_back(std::move(array));
+    }
+    template <typename T>
+    static T number(nb::dict numbers, const char* name) {
+        expect(numbers.contains(name), "a number is missing");
+        T value;
+        expect(nb::try_cast(nb::object(numbers[name]), value), "a number has another type");
+        return value;
     }
 
     HeldSegment() = default;
@@ -141,11 +150,11 @@ struct HeldSegment {
         attach(segment.neighbours.rows, arrays, "near_rows");
         attach(segment.used, arrays, "used");
         segment.n_alive = segment.n_items();
-        segment.n_words = nb::cast<size_t>(numbers["n_words"]);
-        segment.group_radius = nb::cast<uint32_t>(numbers["group_radius"]);
-        segment.levels = nb::cast<uint32_t>(numbers["levels"]);
-        segment.n_chunks = nb::cast<uint32_t>(numbers["n_chunks"]);
-        segment.chunk_candidates = nb::cast<double>(numbers["chunk_candidates"]);
+        segment.n_words = number<size_t>(numbers, "n_words");
+        segment.group_radius = number<uint32_t>(numbers, "group_radius");
+        segment.levels = number<uint32_t>(numbers, "levels");
+        segment.n_chunks = number<uint32_t>(numbers, "n_chunks");
+        segment.chunk_candidates = number<double>(numbers, "chunk_candidates");
         const size_t n = segment.n_codes(), w = segment.n_words;
         expect(w >= 1 && w <= MAX_WORDS, "n_words does not fit");
         expect(segment.offsets.size >= 1 && segment.offsets[0] == 0, "offsets do not fit");

@@ -31,7 +31,7 @@ struct Work {
 // next piece: with fixed shares, one busy core would hold up all the others.
 template <typename Run>
 void share(size_t n, size_t n_threads, size_t piece, const Run& work) {
-    n_threads = std::clamp<size_t>((n + piece - 1) / piece, 1, std::max<size_t>(n_threads, 1));
+    n_threads = std::clamp<size_t>((n + piece - 1) / piece, 1, std::clamp<size_t>(n_threads, 1, 256));
     if (n_threads == 1) return work(size_t(0), n);
     std::atomic<size_t> next = 0;
     const auto run = [&] {

@@ -415,13 +415,13 @@ def save_all_kinds(folder, rng):
 def test_damaged_files_never_crash_unverified(tmp_path, rng):
     """Every region flipped, overwritten and mixed up: answers may be wrong, nothing breaks."""
     save_all_kinds(tmp_path, rng)
-    fuzz(tmp_path, rounds=6, seed=1)
+    fuzz(tmp_path, rounds=3, seed=1)
 
 
 @pytest.mark.slow
 def test_many_damaged_files_never_crash_unverified(tmp_path, rng):
     save_all_kinds(tmp_path, rng)
-    fuzz(tmp_path, rounds=60, seed=int(os.environ.get("KINHASH_FUZZ_SEED", "2")))
+    fuzz(tmp_path, rounds=int(os.environ.get("KINHASH_FUZZ_ROUNDS", "10")), seed=2)
 
 
 # Golden
@@ -468,7 +468,7 @@ def test_an_index_can_be_read_as_the_format_says(tmp_path, monkeypatch):
 def test_the_core_refuses_arrays_of_another_type(index):
     """It would keep a pointer into a copy that nobody else keeps."""
     segment = index._state.segments[0]
-    with pytest.raises(ValueError, match="slots"):
+    with pytest.raises(ValueError, match="another type"):
         _native.Segment(
             segment.arrays | {"slots": segment.arrays["slots"].astype(np.int64)}, segment.numbers
         )

@@ -89,14 +89,16 @@ def load_items(path: Path, model: HashMethod) -> HammingIndex:
     encoder = model.encoder_
     if holds_index(path):
         index = HammingIndex.load(path)
+        made_by = index.made_by
     else:
         stored = load_codes(path, "an index or codes, such as `kinhash index` or `encode` writes")
-        if stored.made_by not in (None, encoder.fingerprint):
-            raise InvalidInputError(
-                f"{path} was made by encoder {stored.made_by}, but the model's is "
-                f"{encoder.fingerprint}. Encode the items again with this model."
-            )
+        made_by = stored.made_by
         index = build_index(path, stored, memory="lean")  # for one search: the least to build
+    if made_by not in (None, encoder.fingerprint):
+        raise InvalidInputError(
+            f"{path} was made by encoder {made_by}, but the model's is {encoder.fingerprint}. "
+            "Encode the items again with this model."
+        )
     if (index.n_bits, index.signed) != (encoder.n_bits, encoder.signed):
         raise InvalidInputError(
             f"{path} holds {_kind(index)} codes, but the model makes {_kind(encoder)} ones. "
@@ -113,7 +115,7 @@ def build_index(path: Path, stored: StoredCodes, *, memory: str) -> HammingIndex
     """
     with progress_bar(f"Indexing {path}"):
         try:
-            return HammingIndex(stored.codes, stored.ids, memory=memory)
+            return HammingIndex(stored.codes, stored.ids, memory=memory, made_by=stored.made_by)
         except InvalidInputError as error:
             raise InvalidInputError(f"{path}: {error}") from error
 

@@ -81,6 +81,7 @@ def write(
     n_bits: int,
     signed: bool,
     memory: str,
+    made_by: str | None = None,
 ) -> None:
     """Write the arrays and numbers of one segment to `path`, all or nothing, without a copy.
 
@@ -103,6 +104,7 @@ def write(
         "n_bits": n_bits,
         "signed": signed,
         "memory": memory,
+        "made_by": made_by,
         "n_items": len(arrays["narrow_ids"]) + len(arrays["wide_ids"]),
         "n_codes": len(arrays["offsets"]) - 1,
         "numbers": {name: numbers[name] for name in NUMBERS},
@@ -300,6 +302,7 @@ def _check_header(header: dict[str, Any]) -> None:
     _claim(1 <= n_bits <= 1024, f"`n_bits` must be in [1, 1024], got {n_bits}")
     _claim(type(header["signed"]) is bool, f"`signed` is {header['signed']!r}")
     _claim(header["memory"] in planner.MEMORY, f"`memory` is {header['memory']!r}")
+    _claim(isinstance(header["made_by"], str | None), f"`made_by` is {header['made_by']!r}")
     n_words = -(-n_bits // 64) * (2 if header["signed"] else 1)
     _claim(
         numbers["n_words"] == n_words,

@@ -141,6 +141,8 @@ class HammingIndex:
         ids: int64, any numbers, each once; 0, 1, 2, ... by default.
         memory: "lean" (codes, ids and a hash table), "balanced" (plus look-up tables of up to 48
             bytes per item) or "fast" (up to 512).
+        made_by: Fingerprint of the encoder that made the codes, if known; kept in the file, so
+            that `kinhash search` can refuse another model.
 
     Raises:
         InvalidInputError: The ids do not fit the codes, or repeat.
@@ -154,10 +156,15 @@ class HammingIndex:
     """
 
     def __init__(
-        self, codes: Codes, ids: npt.ArrayLike | None = None, *, memory: str = "balanced"
+        self,
+        codes: Codes,
+        ids: npt.ArrayLike | None = None,
+        *,
+        memory: str = "balanced",
+        made_by: str | None = None,
     ) -> None:
         self._wanted = planner.structures(memory)
-        self._memory = memory
+        self._memory, self._made_by = memory, made_by
         _check_are_codes(codes, "`codes`")
         self._n_bits, self._signed = codes.n_bits, codes.signed
         self._lock = threading.Lock()
@@ -178,6 +185,11 @@ class HammingIndex:
     def memory(self) -> str:
         """The memory setting it was made with."""
         return self._memory
+
+    @property
+    def made_by(self) -> str | None:
+        """Fingerprint of the encoder that made the codes, if known."""
+        return self._made_by
 
     @property
     def n_codes(self) -> int:
@@ -225,7 +237,8 @@ class HammingIndex:
             queries: `n_queries` codes with the index's `n_bits`.
             radius: Largest accepted distance; 0 means identical codes.
             sort: Order equal distances by id.
-            allowed: Only these items: their ids, or a mask over `index.ids`.
+            allowed: Only these items: their ids, of which unknown ones are ignored, or a mask over
+                `index.ids`.
             out: An earlier answer whose memory may be reused; it must not be used afterwards.
             n_threads: Threads to use; all cores by default.
 
@@ -236,8 +249,7 @@ class HammingIndex:
         radius = min(_checked_integer("radius", radius, 0), self._farthest)
         n_threads = _checked_threads(n_threads)
         searcher = self._searcher(allowed)
-        if out is not None:
-            out._release()  # noqa: SLF001 - its owner gives it up
+        _release(out)
         found = searcher.radius(queries.words, radius, sort, n_threads)
         return Matches._trusted(*found)  # noqa: SLF001 - own arrays
 
@@ -257,7 +269,8 @@ class HammingIndex:
         Args:
             queries: `n_queries` codes with the index's `n_bits`.
             k: How many, at least 1.
-            allowed: Only these items: their ids, or a mask over `index.ids`.
+            allowed: Only these items: their ids, of which unknown ones are ignored, or a mask over
+                `index.ids`.
             out: An earlier answer whose memory may be reused; it must not be used afterwards.
             n_threads: Threads to use; all cores by default.
 
@@ -268,8 +281,7 @@ class HammingIndex:
         k = _checked_integer("k", k, 1)
         n_threads = _checked_threads(n_threads)
         searcher = self._searcher(allowed)
-        if out is not None:
-            out._release()  # noqa: SLF001 - its owner gives it up
+        _release(out)
         *found, _ = searcher.top_k(queries.words, min(k, searcher.n_items()), n_threads)
         return Matches._trusted(*found)  # noqa: SLF001 - own arrays
 
@@ -440,6 +452,7 @@ class HammingIndex:
             n_bits=self.n_bits,
             signed=self.signed,
             memory=self.memory,
+            made_by=self.made_by,
         )
 
     @classmethod
@@ -464,7 +477,7 @@ class HammingIndex:
         stored = files.read(path, mmap=mmap, verify=verify)
         header = stored.header
         empty = Codes.from_dense(np.zeros((0, header["n_bits"])), signed=header["signed"])
-        index = cls(empty, memory=header["memory"])
+        index = cls(empty, memory=header["memory"], made_by=header["made_by"])
         segment = _Segment(stored.arrays, stored.numbers, stored.segment, None)
         index._state = _State((segment,))
         return index
@@ -544,6 +557,14 @@ def _check_are_codes(codes: Codes, name: str) -> None:
 
 def _checked_threads(n_threads: int | None) -> int:
     return _N_CORES if n_threads is None else _checked_integer("n_threads", n_threads, 1)
+
+
+def _release(out: Matches | None) -> None:
+    if out is None:
+        return
+    if not isinstance(out, Matches):
+        raise InvalidInputError(f"`out` must be kinhash.Matches, got {type(out).__name__}.")
+    out._release()  # noqa: SLF001 - its owner gives it up
 
 
 def _checked_integer(name: str, value: int | None, low: int) -> int:
