@@ -1,7 +1,5 @@
 """`HammingIndex`: exact search over codes that come and go."""
 
-import dataclasses
-import functools
 import os
 import threading
 from collections.abc import Iterator
@@ -16,117 +14,15 @@ from kinhash import _native
 from kinhash.codes import Codes
 from kinhash.errors import InvalidInputError
 from kinhash.index import files, planner
+from kinhash.index.segments import Segment, State
 from kinhash.matches import Matches
 
 Array = npt.NDArray[Any]
 
-SMALL = 256  # items up to which a segment needs no structures: comparing them all is as fast
 FEW_ALLOWED = 0.02  # share of allowed items up to which they are searched on their own
 MANY_DEAD = 0.25  # share of removed items from which a segment is built anew
 _N_CORES = os.cpu_count() or 1
 PAIR_QUERIES = 4096  # codes whose neighbours are found at a time when grouping duplicates
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class _Segment:
-    """Some of the items: fixed arrays, and which of them still count."""
-
-    arrays: dict[str, Array]
-    numbers: dict[str, Any]
-    built: _native.Segment
-    alive: Array | None  # (n_items,) bool; None if all are
-
-    @classmethod
-    def build(cls, words: Array, ids: Array, wanted: planner.Structures) -> "_Segment":
-        small = len(ids) <= SMALL
-        arrays, numbers = _native.build_segment(
-            np.ascontiguousarray(words),
-            ids,
-            0 if small else wanted.levels,
-            0 if small else wanted.n_chunks,
-            wanted.groups and not small,
-            wanted.neighbours and not small,
-            wanted.budget,
-        )
-        return cls(arrays, numbers, _native.Segment(arrays, numbers), None)
-
-    @property
-    def ids(self) -> Array:
-        """The id of each item, bucket by bucket."""
-        return self.arrays["narrow_ids"] if len(self.arrays["narrow_ids"]) else self.wide_ids
-
-    @property
-    def wide_ids(self) -> Array:
-        return self.arrays["wide_ids"]
-
-    @property
-    def n_items(self) -> int:
-        return len(self.ids)
-
-    @functools.cached_property
-    def n_alive(self) -> int:
-        return self.n_items if self.alive is None else int(self.alive.sum())
-
-    @functools.cached_property
-    def bounds(self) -> tuple[int, int]:
-        """The lowest and the highest id."""
-        return (int(self.ids.min()), int(self.ids.max())) if self.n_items else (0, -1)
-
-    @functools.cached_property
-    def order(self) -> Array:
-        """The items in the order of their ids; made when an id is first looked for."""
-        return np.argsort(self.ids, kind="stable")
-
-    def positions(self, ids: Array) -> Array:
-        """Return the item with each id, -1 where there is none that counts."""
-        low, high = self.bounds
-        found = np.full(len(ids), -1, np.int64)
-        possible = np.flatnonzero((ids >= low) & (ids <= high))
-        if len(possible):
-            wanted = ids[possible].astype(self.ids.dtype)
-            at = self.order[
-                np.minimum(np.searchsorted(self.ids, wanted, sorter=self.order), self.n_items - 1)
-            ]
-            hit = self.ids[at] == wanted
-            if self.alive is not None:
-                hit &= self.alive[at]
-            found[possible[hit]] = at[hit]
-        return found
-
-    def without(self, items: Array) -> "_Segment":
-        """Return the segment with the given items gone."""
-        alive = np.ones(self.n_items, bool) if self.alive is None else self.alive.copy()
-        alive[items] = False
-        left = dataclasses.replace(self, alive=alive)
-        # Where an id stands has not changed; sorting them again would cost as much as a build.
-        left.__dict__.update(order=self.order, bounds=self.bounds)
-        return left
-
-    def restricted(self, alive: Array) -> _native.Segment:
-        return self.built.with_alive(np.packbits(alive, bitorder="little"))
-
-    @functools.cached_property
-    def native(self) -> _native.Segment:
-        return self.built if self.alive is None else self.restricted(self.alive)
-
-    def words_of(self, items: Array) -> Array:
-        """Return the codes of some items."""
-        rows = np.searchsorted(self.arrays["offsets"], items, side="right") - 1
-        return self.arrays["codes"].reshape(-1, self.numbers["n_words"])[rows]
-
-    def contents(self) -> tuple[Array, Array]:
-        """Return the words and ids of all items that count."""
-        items = np.arange(self.n_items) if self.alive is None else np.flatnonzero(self.alive)
-        return self.words_of(items), self.ids[items].astype(np.int64)
-
-
-class _State:
-    """All items at one moment. A search takes it once; a change puts another in its place."""
-
-    def __init__(self, segments: tuple[_Segment, ...]) -> None:
-        self.segments = segments
-        self.searcher = _native.Searcher([segment.native for segment in segments])
-        self.n_items = self.searcher.n_items()
 
 
 class HammingIndex:
@@ -169,7 +65,7 @@ class HammingIndex:
         self._n_bits, self._signed = codes.n_bits, codes.signed
         self._lock = threading.Lock()
         checked = _checked_ids(np.arange(len(codes)) if ids is None else ids, len(codes))
-        self._state = _State((_Segment.build(codes.words, checked, self._wanted),))
+        self._state = State((Segment.build(codes.words, checked, self._wanted),))
 
     @property
     def n_bits(self) -> int:
@@ -343,7 +239,7 @@ class HammingIndex:
         n_codes = len(segment.arrays["offsets"]) - 1
         words = segment.arrays["codes"].reshape(-1, segment.numbers["n_words"])
         # Codes as items, so that a pair of codes is found once and not once per pair of items.
-        codes = _Segment.build(words, np.arange(n_codes), self._wanted)
+        codes = Segment.build(words, np.arange(n_codes), self._wanted)
         searcher = _native.Searcher([codes.native])
         links = []
         for start in range(0, n_codes if radius else 0, PAIR_QUERIES):
@@ -387,7 +283,7 @@ class HammingIndex:
         """
         checked = _checked_ids(ids, None)
         with self._lock:
-            self._state = _State(self._without(checked))
+            self._state = State(self._without(checked))
 
     def update(self, codes: Codes, ids: npt.ArrayLike) -> None:
         """Replace the codes of items that are stored; no search sees half of the change.
@@ -400,18 +296,18 @@ class HammingIndex:
         with self._lock:
             self._put(self._without(checked), codes, checked)
 
-    def _put(self, segments: tuple[_Segment, ...], codes: Codes, ids: Array) -> None:
+    def _put(self, segments: tuple[Segment, ...], codes: Codes, ids: Array) -> None:
         """Make the given segments and the new items the state."""
         if not len(ids):
             return
-        parts = [*segments, _Segment.build(codes.words, ids, self._wanted)]
+        parts = [*segments, Segment.build(codes.words, ids, self._wanted)]
         # Sizes at least double from one to the one before: few segments, and each item is merged
         # about log n times.
         while len(parts) > 1 and parts[-2].n_alive < 2 * parts[-1].n_alive:
             parts[-2:] = [self._merged(tuple(parts[-2:]))]
-        self._state = _State(tuple(parts))
+        self._state = State(tuple(parts))
 
-    def _without(self, ids: Array) -> tuple[_Segment, ...]:
+    def _without(self, ids: Array) -> tuple[Segment, ...]:
         left = np.ones(len(ids), bool)
         parts = []
         for segment in self._state.segments:
@@ -428,13 +324,13 @@ class HammingIndex:
             )
         return tuple(part for part in parts if part.n_items) or (parts[0],)
 
-    def _merged(self, segments: tuple[_Segment, ...]) -> _Segment:
+    def _merged(self, segments: tuple[Segment, ...]) -> Segment:
         if len(segments) == 1 and segments[0].alive is None:
             return segments[0]
         contents = [segment.contents() for segment in segments]
         words = np.concatenate([words for words, _ in contents])
         ids = np.concatenate([ids for _, ids in contents])
-        return _Segment.build(words, ids, self._wanted)
+        return Segment.build(words, ids, self._wanted)
 
     # Files
 
@@ -478,8 +374,8 @@ class HammingIndex:
         header = stored.header
         empty = Codes.from_dense(np.zeros((0, header["n_bits"])), signed=header["signed"])
         index = cls(empty, memory=header["memory"], made_by=header["made_by"])
-        segment = _Segment(stored.arrays, stored.numbers, stored.segment, None)
-        index._state = _State((segment,))
+        segment = Segment(stored.arrays, stored.numbers, stored.segment, None)
+        index._state = State((segment,))
         return index
 
     # Checks
@@ -520,7 +416,7 @@ class HammingIndex:
             words = [s.words_of(f[f >= 0]) for s, f in zip(state.segments, items, strict=True)]
             kept = [ids[found >= 0] for found in items]
             plain = planner.Structures(0, 0, groups=False, neighbours=False, budget=0.0)
-            few = _Segment.build(np.concatenate(words), np.concatenate(kept), plain)
+            few = Segment.build(np.concatenate(words), np.concatenate(kept), plain)
             return _native.Searcher([few.native])
         restricted = []
         for segment, found in zip(state.segments, items, strict=True):
@@ -529,7 +425,7 @@ class HammingIndex:
             restricted.append(segment.restricted(alive))
         return _native.Searcher(restricted)
 
-    def _allowed_ids(self, allowed: npt.ArrayLike, state: _State) -> Array:
+    def _allowed_ids(self, allowed: npt.ArrayLike, state: State) -> Array:
         array = np.asarray(allowed)
         if array.dtype == bool:
             if array.shape != (state.n_items,):
