@@ -38,8 +38,9 @@ machines.
 METHOD = """
 How it is measured:
 
-- Each peer's answers are checked to be equal to ours before it is timed; then its runs and ours
-  alternate. Times are medians.
+- Each peer's answers are checked to be equal to ours before it is timed (beyond a million matches:
+  counts and sums of all rows, some rows in full); then its runs and ours alternate. Times are
+  medians.
 - Ours is `HammingIndex(codes)` with 1,000 queries at a time and `out=` the previous answer; FAISS
   allocates its own results. Without `out=` ours took up to {fresh:.1f} times as long.
 - A slow peer gets fewer queries, spread evenly over the numbers of matches.

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import kinhash
+from kinhash import Codes, HammingIndex
 
 
 @pytest.fixture(scope="module")
@@ -158,20 +159,24 @@ def test_queries_in_several_chunks_give_the_same_answers(run, index, model, npz,
     assert run(*words, "--format", "json") == whole
 
 
-def test_a_model_that_did_not_make_the_codes_is_refused(run, codes, npz, tmp_path):
-    other = tmp_path / "other.kinhash"
-    assert run("train", npz, "--out", other, "--method", "lsh", "--n-bits", "24").code == 0
-    done = run("search", codes, "--model", other, "--queries", npz, "--radius", "1")
-    assert done.code == 1
+@pytest.mark.parametrize("n_bits", [16, 24])
+@pytest.mark.parametrize("kind", ["codes", "index"])
+def test_a_model_that_did_not_make_the_items_is_refused(run, request, npz, tmp_path, kind, n_bits):
+    items, other = request.getfixturevalue(kind), tmp_path / "other.kinhash"
+    assert run("train", npz, "--out", other, "--method", "lsh", "--n-bits", n_bits).code == 0
+    done = run("search", items, "--model", other, "--queries", npz, "--radius", "1")
+    assert (done.code, done.out) == (1, "")
     assert re.search(r"was made by encoder \w{16}, but the model's is \w{16}\.", done.err)
 
 
-def test_a_model_whose_codes_do_not_fit_the_index_is_refused(run, index, npz, tmp_path):
-    other = tmp_path / "other.kinhash"
-    assert run("train", npz, "--out", other, "--method", "lsh", "--n-bits", "24").code == 0
-    done = run("search", index, "--model", other, "--queries", npz, "--radius", "1")
+def test_a_model_of_another_length_is_refused_by_an_index_that_knows_no_encoder(
+    run, model, npz, items, tmp_path
+):
+    index = tmp_path / "items.kinhash"
+    HammingIndex(Codes.from_dense(np.eye(24, dtype=int))).save(index)
+    done = run("search", index, "--model", model, "--queries", npz, "--radius", "1")
     assert (done.code, done.out) == (1, "")
     assert done.err == (
-        f"error: {index} holds 16-bit codes, but the model makes 24-bit ones. "
+        f"error: {index} holds 24-bit codes, but the model makes 16-bit ones. "
         "Encode the items again with this model.\n"
     )

@@ -10,7 +10,7 @@ import pytest
 
 from kinhash.codes import Codes
 from kinhash.errors import InvalidInputError
-from kinhash.index import hamming, reference
+from kinhash.index import hamming, planner, reference
 from kinhash.index.hamming import HammingIndex
 from kinhash.matches import Matches
 
@@ -627,7 +627,7 @@ def test_every_search_beside_a_writer_sees_one_whole_state(busy_switching, small
 
         return run
 
-    with mock.patch.object(hamming, "SMALL", small):
+    with mock.patch.object(planner, "SMALL", small):
         index = HammingIndex(codes[:40])
         run_together(
             write,

@@ -19,8 +19,6 @@ from kinhash.matches import Matches
 
 Array = npt.NDArray[Any]
 
-FEW_ALLOWED = 0.02  # share of allowed items up to which they are searched on their own
-MANY_DEAD = 0.25  # share of removed items from which a segment is built anew
 _N_CORES = os.cpu_count() or 1
 PAIR_QUERIES = 4096  # codes whose neighbours are found at a time when grouping duplicates
 
@@ -315,7 +313,7 @@ class HammingIndex:
             hit = items >= 0
             left &= ~hit
             part = segment.without(items[hit]) if hit.any() else segment
-            if part.n_alive < (1 - MANY_DEAD) * part.n_items:
+            if part.n_alive < (1 - planner.MANY_DEAD) * part.n_items:
                 part = self._merged((part,))
             parts.append(part)
         if left.any():
@@ -411,7 +409,7 @@ class HammingIndex:
         ids = self._allowed_ids(allowed, state)
         items = [segment.positions(ids) for segment in state.segments]
         n_allowed = sum(int((found >= 0).sum()) for found in items)
-        if n_allowed <= FEW_ALLOWED * state.n_items:
+        if n_allowed <= planner.FEW_ALLOWED * state.n_items:
             # A small index of their own costs less than looking at everything else.
             words = [s.words_of(f[f >= 0]) for s, f in zip(state.segments, items, strict=True)]
             kept = [ids[found >= 0] for found in items]

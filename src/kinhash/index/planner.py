@@ -5,6 +5,10 @@ from typing import Any
 
 from kinhash.errors import unknown_name
 
+SMALL = 256  # items up to which a segment needs no structures: comparing them all is as fast
+FEW_ALLOWED = 0.02  # share of allowed items up to which they are searched on their own
+MANY_DEAD = 0.25  # share of removed items from which a segment is built anew
+
 
 @dataclasses.dataclass(frozen=True)
 class Structures:

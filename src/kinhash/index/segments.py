@@ -12,8 +12,6 @@ from kinhash.index import planner
 
 Array = npt.NDArray[Any]
 
-SMALL = 256  # items up to which a segment needs no structures: comparing them all is as fast
-
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Segment:
@@ -27,7 +25,7 @@ class Segment:
     @classmethod
     def build(cls, words: Array, ids: Array, wanted: planner.Structures) -> Self:
         """Return the segment of these items with the structures that are wanted."""
-        small = len(ids) <= SMALL
+        small = len(ids) <= planner.SMALL
         arrays, numbers = _native.build_segment(
             np.ascontiguousarray(words),
             ids,
