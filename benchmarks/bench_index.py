@@ -18,6 +18,9 @@ How it is measured
   matches. Time per query is what counts.
 - Ids are 8 bytes and distances 4 on both sides. FAISS and usearch give some distances as float32;
   they are not converted.
+- The best peer of a cell is the one with the lowest time per query. `±` in the table (`spread`) is
+  our slowest median over our fastest in the cell's alternations: far above 1, the machine was busy
+  and the cell says little.
 - The index is `HammingIndex(codes)` with its default memory setting.
 """
 
@@ -446,8 +449,11 @@ def _row(name, kind, value, cell, every):
     rivals = _rivals(kind, cell)
     if not rivals:
         return None
-    best = min(rivals, key=lambda peer: peer["ratio"])
+    # The fastest peer, not the lowest ratio: that would pick the run in which ours was disturbed.
+    best = min(rivals, key=lambda peer: peer["us"])
     others = _rivals(kind, every) if every else []
+    fastest = min(others, key=lambda peer: peer["us"], default=None)
+    own = [peer["ours_us"] for peer in cell["peers"] if peer["us"] is not None]
     must, aim = goals(name, kind).get(value, (None, None))
     return {
         "set": name,
@@ -458,7 +464,8 @@ def _row(name, kind, value, cell, every):
         "peer": best["name"],
         "theirs": best["us"],
         "ratio": best["ratio"],
-        "all_cores": min((peer["ratio"] for peer in others), default=None),
+        "all_cores": fastest and fastest["ratio"],
+        "spread": max(own) / min(own),
         "must": must,
         "aim": aim,
         "reached": None if must is None else bool(best["ratio"] >= must),
@@ -506,6 +513,7 @@ def _size_rows(name, record):
             "theirs": theirs,
             "ratio": ratio,
             "all_cores": None,
+            "spread": None,
             "must": goal_of[kind][0],
             "aim": goal_of[kind][1],
             "reached": None if goal_of[kind][0] is None else bool(ratio <= goal_of[kind][0]),
@@ -524,7 +532,20 @@ def show(number):
 def print_table(rows):
     """Print the rows, aligned."""
     lines = [
-        ("set", "cell", "matches", "ours, us", "peer, us", "ratio", "must", "aim", "", "all", "by")
+        (
+            "set",
+            "cell",
+            "matches",
+            "ours, us",
+            "peer, us",
+            "ratio",
+            "must",
+            "aim",
+            "",
+            "all",
+            "±",
+            "by",
+        )
     ]
     for row in rows:
         kind = row["kind"]
@@ -532,12 +553,12 @@ def print_table(rows):
         cell = kind if row["value"] is None else f"{kind}, {at} = {row['value']}"
         mark = {None: "", True: "✓", False: "✗"}[row["reached"]]
         numbers = [row[key] for key in ("matches", "ours", "theirs", "ratio", "must", "aim")]
-        last = (mark, show(row["all_cores"]), row["peer"] or "-")
+        last = (mark, show(row["all_cores"]), show(row["spread"]), row["peer"] or "-")
         lines.append((row["set"], cell, *map(show, numbers), *last))
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     for line in lines:
         padded = [
-            text.ljust(width) if i in {0, 1, 10} else text.rjust(width)
+            text.ljust(width) if i in {0, 1, 11} else text.rjust(width)
             for i, (text, width) in enumerate(zip(line, widths, strict=True))
         ]
         print("  ".join(padded).rstrip())

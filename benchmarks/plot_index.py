@@ -97,7 +97,7 @@ def growth(record):
         ax.set(xscale="log", yscale="log", xlabel="items", title=title)
         ax.grid(which="major", color="0.9")
     axes[0].set_ylabel("microseconds per query, one thread")
-    axes[0].legend(fontsize=8)
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside right upper", fontsize=8)
     return figure
 
 

@@ -33,7 +33,7 @@ const std::string PLAN_NAMES[N_PLANS] = {"lookup", "deletions", "chunks", "group
 // waits here for the next answer of about its size.
 class Pool {
   public:
-    static constexpr size_t LARGE = 1 << 16, MOST = size_t(1) << 28;
+    static constexpr size_t LARGE = 1 << 16, MOST = size_t(1) << 29;
     struct Free {
         void operator()(char* p) const { std::free(p); }
     };
@@ -44,13 +44,17 @@ class Pool {
     Buffer take(size_t size) {
         if (size >= LARGE) {
             std::lock_guard guard(mutex_);
+            // The smallest that fits, and not one much larger: that is another answer's, soon to return.
+            size_t best = free_.size();
             for (size_t i = 0; i < free_.size(); ++i)
-                if (free_[i].size >= size && free_[i].size <= 4 * size) {
-                    Buffer found = std::move(free_[i]);
-                    free_.erase(free_.begin() + std::ptrdiff_t(i));
-                    held_ -= found.size;
-                    return found;
-                }
+                if (free_[i].size >= size && free_[i].size < size + size / 3 && (best == free_.size() || free_[i].size < free_[best].size))
+                    best = i;
+            if (best < free_.size()) {
+                Buffer found = std::move(free_[best]);
+                free_.erase(free_.begin() + std::ptrdiff_t(best));
+                held_ -= found.size;
+                return found;
+            }
             size += size / 8;  // the next answer may be a little larger
         }
         return {allocate(size), size};

@@ -131,7 +131,7 @@ def test_an_unknown_instruction_set_is_refused():
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float16, np.int32, np.uint8, bool])
 def test_other_types_are_converted_in_pieces(rng, dtype, monkeypatch):
-    monkeypatch.setattr("kinhash.encoders.CHUNK_ROWS", 10)
+    monkeypatch.setattr("kinhash.encoders.CHUNK_BYTES", 10 * 4 * 8)
     encoder = random_encoder(rng, IstaEncoder, 33, 8)
     X = (rng.normal(size=(55, 8)) > 0).astype(dtype)
     assert encoder.encode(X) == encoder.encode(X.astype(np.float32))
@@ -139,7 +139,7 @@ def test_other_types_are_converted_in_pieces(rng, dtype, monkeypatch):
 
 @pytest.mark.parametrize(("value", "name"), [(np.nan, "NaN"), (np.inf, "infinity")])
 def test_the_first_row_that_is_not_finite_is_named(rng, monkeypatch, value, name):
-    monkeypatch.setattr("kinhash.encoders.CHUNK_ROWS", 1000)
+    monkeypatch.setattr("kinhash.encoders.CHUNK_BYTES", 1000 * 4 * 8)
     encoder = random_encoder(rng, IstaEncoder, 33, 8)
     X = rng.normal(size=(3000, 8))
     X[2750, 1] = X[2222, 3] = value
