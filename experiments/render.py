@@ -48,7 +48,7 @@ def table(path):
         files = [record_path(path.stem, row, seed) for seed in experiment["seeds"]]
         values = [json.loads(file.read_text())["metrics"] for file in files]
         rest = {k: v for k, v in row.items() if k not in ("method", "n_bits")}
-        settings = ", ".join(f"{k} {v:g}" for k, v in rest.items()) or "defaults"
+        settings = ", ".join(f"{k} {v}" for k, v in rest.items()) or "defaults"
         cells = [cell(values, key, paper) for key in COLUMNS]
         cells += [f"{np.mean([v[key] for v in values]):,.1f}" for key in COUNTS]
         lines.append(f"| {row['method']} | {row['n_bits']} | {settings} | {' | '.join(cells)} |")
