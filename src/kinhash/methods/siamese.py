@@ -18,7 +18,7 @@ from kinhash.progress import progress_bar
 
 Array = npt.NDArray[Any]
 
-# Measured: below this after 50 steps, all of 12 collapsing runs and none of 56 others (margin 7).
+# At margin 7, runs that are nearer than this after 50 steps tend to end in a single code.
 EARLY_DISTANCE = 3.0
 SATURATED_DISTANCE = 1.0  # below this before the first step, the tanh is flat
 COLLAPSED_DISTANCE = 1.0  # codes nearer than this at the end: most dissimilar items share one
