@@ -10,6 +10,7 @@
 
 #include "build.hpp"
 #include "dispatch.hpp"
+#include "numpy_api.hpp"
 #include "search.hpp"
 
 using namespace nb::literals;
@@ -29,11 +30,11 @@ auto with_words(size_t n_words, const F& f) {
 
 const std::string PLAN_NAMES[N_PLANS] = {"lookup", "deletions", "chunks", "groups", "scan", "neighbours"};
 
-// Large outputs cost more to get from the system than to fill: a buffer that nobody uses any more
-// waits here for the next answer of about its size.
+// Outputs cost more to get from the system than to fill: a buffer that nobody uses any more waits
+// here for the next answer of about its size.
 class Pool {
   public:
-    static constexpr size_t LARGE = 1 << 16, MOST = size_t(1) << 29;
+    static constexpr size_t LEAST = 1 << 13, LARGE = 1 << 22, MOST = size_t(1) << 29;
     struct Free {
         void operator()(char* p) const { std::free(p); }
     };
@@ -42,12 +43,13 @@ class Pool {
         size_t size;
     };
     Buffer take(size_t size) {
-        if (size >= LARGE) {
+        if (size >= LEAST) {
             std::lock_guard guard(mutex_);
             // The smallest that fits, and not one much larger: that is another answer's, soon to return.
+            const size_t most = size < LARGE ? 2 * size : size + size / 3;
             size_t best = free_.size();
             for (size_t i = 0; i < free_.size(); ++i)
-                if (free_[i].size >= size && free_[i].size < size + size / 3 && (best == free_.size() || free_[i].size < free_[best].size))
+                if (free_[i].size >= size && free_[i].size < most && (best == free_.size() || free_[i].size < free_[best].size))
                     best = i;
             if (best < free_.size()) {
                 Buffer found = std::move(free_[best]);
@@ -66,8 +68,8 @@ class Pool {
     }
     void give_back(Buffer buffer) {
         std::lock_guard guard(mutex_);
-        if (buffer.size < LARGE || buffer.size > MOST) return;
-        while (!free_.empty() && (held_ + buffer.size > MOST || free_.size() >= 8)) {
+        if (buffer.size < LEAST || buffer.size > MOST) return;
+        while (!free_.empty() && (held_ + buffer.size > MOST || free_.size() >= MOST_BUFFERS)) {
             held_ -= free_.front().size;  // the one that has waited longest
             free_.erase(free_.begin());
         }
@@ -80,6 +82,7 @@ class Pool {
     }
 
   private:
+    static constexpr size_t MOST_BUFFERS = 32;
     std::mutex mutex_;
     std::vector<Buffer> free_;
     size_t held_ = 0;
@@ -91,13 +94,13 @@ class Fresh {
   public:
     explicit Fresh(size_t n) : n_(n), buffer_(new Pool::Buffer(Pool::instance().take(n * sizeof(T)))) {}
     T* data() { return reinterpret_cast<T*>(buffer_->data.get()); }
-    nb::ndarray<nb::numpy, const T, nb::ndim<1>> array() {
-        const T* start = data();
+    nb::object array() {
+        T* start = data();
         nb::capsule owner(buffer_.release(), [](void* p) noexcept {
             std::unique_ptr<Pool::Buffer> held(static_cast<Pool::Buffer*>(p));
             Pool::instance().give_back(std::move(*held));
         });
-        return nb::ndarray<nb::numpy, const T, nb::ndim<1>>(start, {n_}, owner);
+        return numpy_array(start, n_, std::move(owner));
     }
 
   private:
@@ -190,10 +193,10 @@ struct HeldSegment {
     }
 };
 
-using Segments = std::vector<std::shared_ptr<HeldSegment>>;
+using HeldSegments = std::vector<std::shared_ptr<HeldSegment>>;
 
-std::vector<const Segment*> plain(const Segments& segments) {
-    std::vector<const Segment*> out;
+Segments plain(const HeldSegments& segments) {
+    Segments out;
     for (const auto& held : segments) out.push_back(&held->segment);
     return out;
 }
@@ -275,7 +278,7 @@ nb::dict work_done(const Work& work) {
 // A searcher over segments, which it keeps alive.
 class HeldSearcher {
   public:
-    explicit HeldSearcher(Segments segments) : held_(std::move(segments)) {
+    explicit HeldSearcher(HeldSegments segments) : held_(std::move(segments)) {
         expect(!held_.empty() && held_.size() < 0xffff, "a searcher needs segments, and not too many");
         n_words_ = held_[0]->segment.n_words;
         for (const auto& held : held_) {
@@ -287,45 +290,54 @@ class HeldSearcher {
         });
     }
 
-    // (offsets, ids, distances), and the work done.
-    nb::tuple radius(In<uint64_t, 2> queries, uint32_t radius, bool sort, size_t n_threads, const std::string& structure) const {
-        const Found found = find(queries, radius, n_threads, structure);
-        const size_t n = size_t(found.offsets.back());
-        auto offsets = Fresh<int64_t>(found.offsets.size());
+    // (offsets, ids, distances) of all items within the radius.
+    nb::tuple radius(nb::handle queries, uint32_t radius, bool sort, size_t n_threads, const char* structure) {
+        const Rows rows = checked(queries);
+        const int asked = plan_named(structure);
+        auto found = searcher_->take_found();
+        {
+            nb::gil_scoped_release nogil;
+            searcher_->radius(rows.data, rows.n, radius, n_threads, asked, *found);
+        }
+        const size_t n = size_t(found->offsets.back());
+        auto offsets = Fresh<int64_t>(found->offsets.size());
         auto ids = Fresh<int64_t>(n);
         auto distances = Fresh<int32_t>(n);
         {
             nb::gil_scoped_release nogil;
-            std::copy(found.offsets.begin(), found.offsets.end(), offsets.data());
-            expand(searcher_->segments(), found, sort, n_threads, ids.data(), distances.data());
+            std::copy(found->offsets.begin(), found->offsets.end(), offsets.data());
+            expand(searcher_->segments(), *found, sort, *active_kernels(), n_threads, ids.data(), distances.data());
+            searcher_->give_back(std::move(found));
         }
         return nb::make_tuple(offsets.array(), ids.array(), distances.array());
     }
 
-    // (n_queries, radius + 1) numbers of items, and the work done.
-    nb::dict count(In<uint64_t, 2> queries, Out<int64_t, 2> counts, size_t n_threads, const std::string& structure) const {
-        expect(counts.shape(0) == queries.shape(0) && counts.shape(1) >= 1, "counts do not fit");
+    // (n_queries, radius + 1) numbers of items; returns the work done.
+    nb::dict count(nb::handle queries, Out<int64_t, 2> counts, size_t n_threads, const char* structure) {
+        const Rows rows = checked(queries);
+        expect(counts.shape(0) == rows.n && counts.shape(1) >= 1, "counts do not fit");
         const uint32_t radius = uint32_t(counts.shape(1) - 1);
-        const Found found = find(queries, radius, n_threads, structure);
-        nb::gil_scoped_release nogil;
-        count_distances(searcher_->segments(), found, radius, n_threads, counts.data());
-        nb::gil_scoped_acquire gil;
-        return work_done(found.work);
-    }
-
-    // The same as `radius` for the k nearest; k must not be more than there are items.
-    nb::tuple top_k(In<uint64_t, 2> queries, size_t k, size_t n_threads) const {
-        check(queries);
-        expect(k <= n_items_, "there are fewer items than k");
-        const size_t n = queries.shape(0);
-        auto offsets = Fresh<int64_t>(n + 1);
-        auto ids = Fresh<int64_t>(n * k);
-        auto distances = Fresh<int32_t>(n * k);
+        const int asked = plan_named(structure);
         Work work;
         {
             nb::gil_scoped_release nogil;
-            for (size_t i = 0; i <= n; ++i) offsets.data()[i] = int64_t(i * k);
-            work = searcher_->top_k(queries.data(), n, k, n_threads, ids.data(), distances.data());
+            work = searcher_->count(rows.data, rows.n, radius, n_threads, asked, counts.data());
+        }
+        return work_done(work);
+    }
+
+    // (offsets, ids, distances) of the k nearest, and the work done; k must not be more than there are.
+    nb::tuple top_k(nb::handle queries, size_t k, size_t n_threads) {
+        const Rows rows = checked(queries);
+        expect(k <= n_items_, "there are fewer items than k");
+        auto offsets = Fresh<int64_t>(rows.n + 1);
+        auto ids = Fresh<int64_t>(rows.n * k);
+        auto distances = Fresh<int32_t>(rows.n * k);
+        Work work;
+        {
+            nb::gil_scoped_release nogil;
+            for (size_t i = 0; i <= rows.n; ++i) offsets.data()[i] = int64_t(i * k);
+            work = searcher_->top_k(rows.data, rows.n, k, n_threads, ids.data(), distances.data());
         }
         return nb::make_tuple(offsets.array(), ids.array(), distances.array(), work_done(work));
     }
@@ -333,17 +345,16 @@ class HeldSearcher {
     size_t n_items() const { return n_items_; }
 
   private:
-    void check(const In<uint64_t, 2>& queries) const {
-        expect(queries.shape(1) == n_words_, "queries and segments differ in words");
+    Rows checked(nb::handle queries) const {
+        const Rows rows(queries);
+        expect(rows.n_words == n_words_, "queries and segments differ in words");
+        return rows;
     }
-    Found find(const In<uint64_t, 2>& queries, uint32_t radius, size_t n_threads, const std::string& structure) const {
-        check(queries);
+    static int plan_named(const char* structure) {
         const auto* name = std::find(std::begin(PLAN_NAMES), std::end(PLAN_NAMES), structure);
-        const int asked = name == std::end(PLAN_NAMES) ? -1 : int(name - PLAN_NAMES);
-        nb::gil_scoped_release nogil;
-        return searcher_->radius(queries.data(), queries.shape(0), radius, n_threads, asked);
+        return name == std::end(PLAN_NAMES) ? -1 : int(name - PLAN_NAMES);
     }
-    Segments held_;
+    HeldSegments held_;
     std::unique_ptr<Searcher> searcher_;
     size_t n_words_ = 0, n_items_ = 0;
 };
@@ -351,6 +362,7 @@ class HeldSearcher {
 }  // namespace
 
 void bind_index(nb::module_& module) {
+    use_numpy();
     nb::class_<HeldSegment>(module, "Segment")
         .def(nb::init<nb::dict, nb::dict>(), "arrays"_a, "numbers"_a)
         .def("n_alive", [](const HeldSegment& self) { return self.segment.n_alive; })
@@ -358,7 +370,7 @@ void bind_index(nb::module_& module) {
             return self.with_alive(nb::cast<In<uint8_t, 1>>(bits), bits);
         }, "bits"_a);
     nb::class_<HeldSearcher>(module, "Searcher")
-        .def(nb::init<Segments>(), "segments"_a)
+        .def(nb::init<HeldSegments>(), "segments"_a)
         .def("n_items", &HeldSearcher::n_items)
         .def("radius", &HeldSearcher::radius, "queries"_a, "radius"_a, "sort"_a, "n_threads"_a, "structure"_a = "")
         .def("count", &HeldSearcher::count, "queries"_a, "counts"_a, "n_threads"_a, "structure"_a = "")

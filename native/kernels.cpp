@@ -5,9 +5,11 @@
 // AVX-512 give the same bits.
 #include "kernels.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <memory>
+#include <type_traits>
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -340,34 +342,141 @@ inline uint32_t lanes_at_most(__m256i counts, __m256i most) {
 
 // Codes of one word take vectors of codes; longer ones take the processor's own bit count.
 size_t scan(const uint64_t* codes, size_t n, size_t n_words, const uint64_t* query, uint32_t radius,
-            Near* out) {
+            Hit first, Hit* out) {
     size_t found = 0, row = 0;
+    const auto add = [&](size_t at, uint32_t d) {
+        out[found++] = {uint32_t(first.row + at), first.segment, uint16_t(d)};
+    };
 #if defined(__AVX2__)
     if (n_words == 1) {
         const auto q = fill_words(query[0]), most = fill_words(radius);
-        for (; row + 4 * STEP <= n; row += 4 * STEP) {
-            uint32_t hits = 0;
-#pragma GCC unroll 4
-            for (size_t part = 0; part < 4; ++part)
-                hits |= lanes_at_most(differing(codes + row + part * STEP, q), most) << (part * STEP);
-            for (; hits; hits &= hits - 1) {
-                const size_t at = row + size_t(__builtin_ctz(hits));
-                out[found++] = {uint32_t(at), distance(codes + at, query, 1)};
+        // One bit per code before any is looked at: whether there is a hit is hard to foresee, and a
+        // wrong guess per 64 codes costs less than one per 16.
+        const auto block = [&]<size_t SIZE>(std::integral_constant<size_t, SIZE>) {
+            for (; row + SIZE <= n; row += SIZE) {
+                uint64_t hits = 0;
+#pragma GCC unroll 16
+                for (size_t at = 0; at < SIZE; at += STEP)
+                    hits |= uint64_t(lanes_at_most(differing(codes + row + at, q), most)) << at;
+                for (; hits; hits &= hits - 1) {
+                    const size_t at = row + size_t(__builtin_ctzll(hits));
+                    add(at, uint32_t(__builtin_popcountll(codes[at] ^ query[0])));
+                }
             }
-        }
+        };
+        block(std::integral_constant<size_t, 64>());
+        block(std::integral_constant<size_t, 8>());
     }
 #endif
     for (; row < n; ++row) {
         const uint32_t d = distance(codes + row * n_words, query, n_words);
-        if (d <= radius) out[found++] = {uint32_t(row), d};
+        if (d <= radius) add(row, d);
     }
     return found;
+}
+
+typedef uint64_t Plane __attribute__((vector_size(32)));
+constexpr size_t HALF = 256;  // codes to a vector
+
+// The distance is |x| + |q| - 2 |x & q|, so x is near if 2 |x & q| + radius >= |x| + |q|. Numbers of 256
+// codes at a time, bit by bit: |x & q| in SUM_BITS planes, both sides of the comparison in ALL_BITS.
+template <size_t SUM_BITS, size_t ALL_BITS>
+size_t scan_blocks(const uint64_t* planes, const uint64_t* codes, size_t n, size_t n_words, const uint64_t* query,
+                   uint32_t radius, Hit first, Hit* out) {
+    uint32_t at[MOST_PLANES];
+    uint32_t k = 0;
+    for (size_t w = 0; w < n_words; ++w)
+        for (uint64_t rest = query[w]; rest; rest &= rest - 1)
+            at[k++] = uint32_t((64 * w + size_t(__builtin_ctzll(rest))) * PLANE_WORDS);
+    const uint32_t left = radius > k ? radius - k : 0, right = k > radius ? k - radius : 0;
+    const size_t n_counts = count_bits(n_words), stride = words_per_block(n_words);
+    const auto load_plane = [](const uint64_t* p) {
+        Plane plane;
+        std::memcpy(&plane, p, sizeof plane);
+        return plane;
+    };
+    // Adds a constant to a number, one bit after the other.
+    const auto add_bit = [](Plane bit, uint32_t constant, Plane& carry) {
+        const Plane mixed = bit ^ carry;
+        carry = constant ? bit | carry : bit & carry;
+        return constant ? ~mixed : mixed;
+    };
+    size_t found = 0;
+    for (size_t row = 0; row < n; row += HALF) {
+        const uint64_t* block = planes + row / PLANE_CODES * stride + row % PLANE_CODES / 64;
+        Plane sum[SUM_BITS];
+#pragma GCC unroll 8
+        for (size_t b = 0; b < SUM_BITS; ++b) sum[b] = Plane{};
+        for (uint32_t i = 0; i < k; ++i) {
+            Plane carry = load_plane(block + at[i]);
+#pragma GCC unroll 8
+            for (size_t b = 0; b < SUM_BITS; ++b) {
+                const Plane both = sum[b] & carry;
+                sum[b] ^= carry;
+                carry = both;
+            }
+        }
+        Plane left_carry{}, right_carry{}, less{};
+#pragma GCC unroll 16
+        for (size_t b = 0; b < ALL_BITS; ++b) {
+            const Plane shared = b >= 1 && b <= SUM_BITS ? sum[(b - 1) % SUM_BITS] : Plane{};
+            const Plane active = b < n_counts ? load_plane(block + (64 * n_words + b) * PLANE_WORDS) : Plane{};
+            const Plane l = add_bit(shared, left >> b & 1, left_carry), r = add_bit(active, right >> b & 1, right_carry);
+            less = (~l & r) | (~(l ^ r) & less);
+        }
+        for (size_t part = 0; part < HALF / 64; ++part) {
+            const size_t start = row + 64 * part;
+            uint64_t hits = ~less[part];
+            if (start + 64 > n) hits &= start < n ? (uint64_t(1) << (n - start)) - 1 : 0;
+            for (; hits; hits &= hits - 1) {
+                const size_t i = start + size_t(__builtin_ctzll(hits));
+                out[found++] = {uint32_t(first.row + i), first.segment, uint16_t(distance(codes + i * n_words, query, n_words))};
+            }
+        }
+    }
+    return found;
+}
+
+size_t scan_planes(const uint64_t* planes, const uint64_t* codes, size_t n, size_t n_words, const uint64_t* query,
+                   uint32_t radius, Hit first, Hit* out) {
+    uint32_t k = 0;
+    for (size_t w = 0; w < n_words; ++w) k += uint32_t(__builtin_popcountll(query[w]));
+    const auto run = [&](auto* one_word, auto* longer) {
+        return (n_words == 1 ? one_word : longer)(planes, codes, n, n_words, query, radius, first, out);
+    };
+    if (k < 4) return run(scan_blocks<2, 8>, scan_blocks<2, 13>);
+    if (k < 8) return run(scan_blocks<3, 8>, scan_blocks<3, 13>);
+    if (k < 16) return run(scan_blocks<4, 8>, scan_blocks<4, 13>);
+    return run(scan_blocks<5, 8>, scan_blocks<5, 13>);
+}
+
+size_t write_ids(const uint32_t* ids, size_t n_ids, const uint32_t* offsets, const Hit* hits, size_t n_hits,
+                 int64_t* out, size_t room) {
+    constexpr size_t AHEAD = 6;  // buckets that are on their way from memory
+    size_t written = 0;
+    for (size_t h = 0; h < n_hits; ++h) {
+        if (h + AHEAD < n_hits) __builtin_prefetch(ids + offsets[hits[h + AHEAD].row]);
+        const size_t from = std::min<size_t>(offsets[hits[h].row], n_ids);
+        const size_t to = std::max(from, std::min<size_t>(offsets[hits[h].row + 1], n_ids));
+        const size_t n = std::min(to - from, room - written), padded = round_up(n, 8);
+        const uint32_t* in = ids + from;
+        int64_t* const at = out + written;
+        // Eight at a time are faster than just as many as there are, and buckets are mostly small.
+        if (padded <= room - written && from + padded <= n_ids)
+            for (size_t i = 0; i < padded; i += 8)
+#pragma GCC unroll 8
+                for (size_t j = i; j < i + 8; ++j) at[j] = in[j];
+        else
+            for (size_t i = 0; i < n; ++i) at[i] = in[i];
+        written += n;
+    }
+    return written;
 }
 
 }  // namespace
 
 const Kernels& KINHASH_JOIN(kernels_, KINHASH_ISA)() {
-    static const Kernels table{KINHASH_TEXT(KINHASH_ISA), encode, scan, pair_loss};
+    static const Kernels table{KINHASH_TEXT(KINHASH_ISA), encode, scan, scan_planes, write_ids, pair_loss};
     return table;
 }
 

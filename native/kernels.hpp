@@ -1,10 +1,11 @@
 // The inner loops, as one table of functions per instruction set.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
-#include "scan.hpp"
+#include "hits.hpp"
 
 namespace kinhash {
 
@@ -50,15 +51,30 @@ struct Kernels {
     // here, and a pass of its own would cost as much as a third of the work.
     size_t (*encode)(const Network&, const float* X, size_t begin, size_t end, uint64_t* words,
                      size_t words_per_row);
-    // The rows of `codes` within `radius` of `query`, in order; `out` has room for all n.
+    // The rows of `codes` within `radius` of `query`, in order, numbered from `first` on and with its
+    // segment; `out` has room for all n. Returns how many.
     size_t (*scan)(const uint64_t* codes, size_t n, size_t n_words, const uint64_t* query,
-                   uint32_t radius, Near* out);
+                   uint32_t radius, Hit first, Hit* out);
+    // The same by planes of bits: for queries of at most MOST_PLANES active bits and radii of at most
+    // 64. Reads only the planes of the query's own bits, so it is many times faster on sparse codes.
+    size_t (*scan_planes)(const uint64_t* planes, const uint64_t* codes, size_t n, size_t n_words,
+                          const uint64_t* query, uint32_t radius, Hit first, Hit* out);
+    // The ids of the buckets of some hits, one after the other, at most `room`; returns how many. Bucket
+    // b is ids[offsets[b]] .. ids[offsets[b + 1] - 1]. What is left of the room may be written over.
+    size_t (*write_ids)(const uint32_t* ids, size_t n_ids, const uint32_t* offsets, const Hit* hits,
+                        size_t n_hits, int64_t* out, size_t room);
     // The paper's loss over all known pairs of rows of A (n x m) and B (k x m), and its gradient
     // (added to gA and gB). With `symmetric`, B is A, the relations are symmetric, gB is unused.
     PairTerms (*pair_loss)(const PairLoss&, const float* A, size_t n, const float* B, size_t k,
                            size_t m, bool symmetric, const bool* similar, const bool* known,
                            float* gA, float* gB);
 };
+
+// Planes: blocks of 512 codes, each with 8 words (a line of the cache) per bit of a code, which hold that
+// bit of all 512 codes, then 8 words per bit of their numbers of active bits.
+inline constexpr size_t PLANE_CODES = 512, PLANE_WORDS = PLANE_CODES / 64, MOST_PLANES = 24;
+inline size_t count_bits(size_t n_words) { return size_t(std::bit_width(64 * n_words)); }
+inline size_t words_per_block(size_t n_words) { return PLANE_WORDS * (64 * n_words + count_bits(n_words)); }
 
 const Kernels& kernels_portable();
 const Kernels& kernels_avx2();

@@ -522,6 +522,24 @@ def test_thousands_of_codes_equal_the_reference(many, memory, instruction_set):
 
 
 @pytest.mark.parametrize("instruction_set", INSTRUCTION_SETS)
+@pytest.mark.parametrize(("n_bits", "signed"), [(64, False), (64, True), (40, False), (500, True)])
+def test_sparse_queries_are_compared_with_codes_of_any_number(n_bits, signed, instruction_set):
+    # Around the blocks of 256 and 512 codes and the numbers of active bits of scans by planes.
+    rng = np.random.default_rng(n_bits)
+    some = [random_dense(rng, 3, n_bits, most, signed) for most in (0, 1, 3, 7, 15, 24, 25, 40)]
+    for n in (1, 63, 64, 255, 256, 257, 511, 512, 513, 1100):
+        codes = Codes.from_dense(random_dense(rng, n, n_bits, 30, signed), signed=signed)
+        queries = Codes.concatenate([codes[:5], Codes.from_dense(np.vstack(some), signed=signed)])
+        arrays, numbers = built(codes, np.arange(len(codes)))
+        segment = _native.Segment(arrays, numbers)
+        for radius in (0, 1, 5, 20, 64, 65):
+            with using(instruction_set):
+                found, work = native_answer([segment], queries, radius, "scan")
+            assert work == {"scan": len(queries)}
+            assert_equal(found, reference.search_radius(codes, queries, radius))
+
+
+@pytest.mark.parametrize("instruction_set", INSTRUCTION_SETS)
 @pytest.mark.parametrize("n_leaders", [700, 1500])
 def test_more_leaders_than_one_block_are_all_compared(n_leaders, instruction_set):
     rng = np.random.default_rng(n_leaders)

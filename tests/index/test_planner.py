@@ -175,8 +175,10 @@ def test_stored_codes_have_their_neighbours_listed():
 
 
 def test_clustered_codes_are_found_by_groups_at_larger_radii():
-    codes = clustered(200, 40)
-    assert who_answers(HammingIndex(codes), codes[:20], 8) == {"groups"}
+    codes = clustered(2000, 40)
+    assert who_answers(HammingIndex(codes), codes[:20], 4) == {"groups"}
+    few = clustered(20, 40)  # where comparing all takes no longer than starting on a group
+    assert who_answers(HammingIndex(few), few[:20], 4) == {"scan"}
 
 
 def test_dense_codes_are_found_by_chunks():

@@ -61,6 +61,7 @@ class HammingIndex:
         self._memory, self._made_by = memory, made_by
         _check_are_codes(codes, "`codes`")
         self._n_bits, self._signed = codes.n_bits, codes.signed
+        self._farthest = codes.n_bits * (2 if codes.signed else 1)
         self._lock = threading.Lock()
         checked = _checked_ids(np.arange(len(codes)) if ids is None else ids, len(codes))
         self._state = State((Segment.build(codes.words, checked, self._wanted),))
@@ -139,11 +140,12 @@ class HammingIndex:
         Raises:
             InvalidInputError: `queries` differ in `n_bits`, or `radius` is negative.
         """
-        self._check_queries(queries)
+        self._check_codes(queries, "`queries`")
         radius = min(_checked_integer("radius", radius, 0), self._farthest)
         n_threads = _checked_threads(n_threads)
-        searcher = self._searcher(allowed)
-        _release(out)
+        searcher = self._state.searcher if allowed is None else self._restricted(allowed)
+        if out is not None:
+            _release(out)
         found = searcher.radius(queries.words, radius, sort, n_threads)
         return Matches._trusted(*found)  # noqa: SLF001 - own arrays
 
@@ -171,11 +173,12 @@ class HammingIndex:
         Raises:
             InvalidInputError: `queries` differ in `n_bits`, or `k` is not a positive integer.
         """
-        self._check_queries(queries)
+        self._check_codes(queries, "`queries`")
         k = _checked_integer("k", k, 1)
         n_threads = _checked_threads(n_threads)
-        searcher = self._searcher(allowed)
-        _release(out)
+        searcher = self._state.searcher if allowed is None else self._restricted(allowed)
+        if out is not None:
+            _release(out)
         *found, _ = searcher.top_k(queries.words, min(k, searcher.n_items()), n_threads)
         return Matches._trusted(*found)  # noqa: SLF001 - own arrays
 
@@ -188,11 +191,12 @@ class HammingIndex:
         n_threads: int | None = None,
     ) -> Array:
         """Return how many items lie at each distance: int64, `(n_queries, radius + 1)`."""
-        self._check_queries(queries)
+        self._check_codes(queries, "`queries`")
         radius = _checked_integer("radius", radius, 0)
         n_threads = _checked_threads(n_threads)
         counts = np.zeros((len(queries), radius + 1), np.int64)
-        self._searcher(allowed).count(queries.words, counts, n_threads)
+        searcher = self._state.searcher if allowed is None else self._restricted(allowed)
+        searcher.count(queries.words, counts, n_threads)
         return counts
 
     def explain(self, queries: Codes, *, radius: int | None = None, k: int | None = None) -> str:
@@ -205,7 +209,7 @@ class HammingIndex:
         """
         if (radius is None) == (k is None):
             raise InvalidInputError("Give either `radius` or `k` to explain.")
-        self._check_queries(queries)
+        self._check_codes(queries, "`queries`")
         searcher = self._state.searcher
         if radius is not None:
             radius = min(_checked_integer("radius", radius, 0), self._farthest)
@@ -378,13 +382,6 @@ class HammingIndex:
 
     # Checks
 
-    @property
-    def _farthest(self) -> int:
-        return self._n_bits * (2 if self._signed else 1)
-
-    def _check_queries(self, queries: Codes) -> None:
-        self._check_codes(queries, "`queries`")
-
     def _check_codes(self, codes: Codes, name: str = "`codes`") -> None:
         if type(codes) is Codes and codes.n_bits == self._n_bits and codes.signed == self._signed:
             return
@@ -401,11 +398,9 @@ class HammingIndex:
                     "Use update to replace it; nothing was changed."
                 )
 
-    def _searcher(self, allowed: npt.ArrayLike | None) -> _native.Searcher:
-        """Return what searches everything, or the allowed items."""
+    def _restricted(self, allowed: npt.ArrayLike) -> _native.Searcher:
+        """Return what searches the allowed items."""
         state = self._state
-        if allowed is None:
-            return state.searcher
         ids = self._allowed_ids(allowed, state)
         items = [segment.positions(ids) for segment in state.segments]
         n_allowed = sum(int((found >= 0).sum()) for found in items)
@@ -453,9 +448,7 @@ def _checked_threads(n_threads: int | None) -> int:
     return _N_CORES if n_threads is None else _checked_integer("n_threads", n_threads, 1)
 
 
-def _release(out: Matches | None) -> None:
-    if out is None:
-        return
+def _release(out: Matches) -> None:
     if not isinstance(out, Matches):
         raise InvalidInputError(f"`out` must be kinhash.Matches, got {type(out).__name__}.")
     out._release()  # noqa: SLF001 - its owner gives it up

@@ -1,0 +1,373 @@
+// Finds the codes of one segment that lie near a query: six ways to do so, and the choice between them.
+#pragma once
+
+#include "deletions.hpp"
+#include "dispatch.hpp"
+#include "hits.hpp"
+#include "kernels.hpp"
+#include "planes.hpp"
+#include "segment.hpp"
+
+namespace kinhash {
+
+enum class Plan : int { lookup = 0, deletions = 1, chunks = 2, groups = 3, scan = 4, neighbours = 5 };
+inline constexpr size_t N_PLANS = 6;
+
+// What structures answered, and how many codes they compared.
+struct Work {
+    uint64_t queries[N_PLANS] = {};
+    uint64_t compared = 0;
+    void add(const Work& other) {
+        for (size_t p = 0; p < N_PLANS; ++p) queries[p] += other.queries[p];
+        compared += other.compared;
+    }
+};
+
+// Codes that stay in the first-level cache over a batch of queries, and in the second, as planes.
+inline constexpr size_t SCAN_BLOCK = 1024, PLANES_BLOCK = 32 * PLANE_CODES;
+
+// One segment and one query at a time.
+template <size_t W>
+class Finder {
+  public:
+    // Hits carry `number`, the segment's own in what is being searched. Without planes, scans are slower.
+    Finder(const Segment& segment, const Kernels& kernels, SegmentPlanes* planes = nullptr, uint16_t number = 0)
+        : segment_(segment), kernels_(kernels), words_(segment.n_words), planes_(planes), number_(number) {
+        for (size_t w = 0; w < segment.used.size; ++w) n_used_ += size_t(std::popcount(segment.used[w]));
+        if (segment.n_chunks)
+            masks_ = chunk_masks(segment.used.data, segment.n_words, segment.n_chunks);
+    }
+
+    // The cheapest structure, by rough counts of nanoseconds; or the one asked for, where it can.
+    Plan plan(const uint64_t* query, uint32_t radius, int asked = -1) const {
+        const size_t n = segment_.n_codes();
+        if (radius == 0 && segment_.slots.size && asked < 0) return Plan::lookup;
+        if (radius <= 2 && segment_.neighbours.starts.size && (asked < 0 || asked == int(Plan::neighbours)) &&
+            segment_.find(words_, query, words_.hash(query)) != NONE)
+            return Plan::neighbours;
+        const double compare = has_planes(query, radius) ? 0.1 : 0.2 * double(segment_.n_words), touch = n < 20000 ? 25 : 100;
+        double best = int(Plan::scan) == asked ? -1 : compare * double(n);
+        Plan chosen = Plan::scan;
+        const auto consider = [&](Plan plan, double cost) {
+            if (int(plan) == asked) cost = -1;
+            if (cost < best) best = cost, chosen = plan;
+        };
+        if (segment_.slots.size && radius <= segment_.levels + 1 && radius <= 3) {
+            const size_t k = words_.active(query);
+            double probes = double(n_deletions(k, radius));
+            for (uint32_t level = 1; level <= std::min(segment_.levels, radius); ++level)
+                probes += 2 * double(n_deletions(k, radius - level));
+            if (radius > segment_.levels)
+                probes += double(n_deletions(k, radius - segment_.levels - 1)) * double(n_used_);
+            consider(Plan::deletions, touch * probes);
+        }
+        if (segment_.n_chunks && radius < 2 * segment_.n_chunks) {
+            const double flips = radius < segment_.n_chunks ? 0 : double(n_used_) / segment_.n_chunks;
+            consider(Plan::chunks, segment_.n_chunks * (1 + flips) * touch * (1 + segment_.chunk_candidates));
+        }
+        if (segment_.n_leaders()) {
+            const double scan_leaders = (suits_planes(query, radius) ? 0.1 : 0.2 * double(segment_.n_words)) * double(segment_.n_leaders());
+            consider(Plan::groups, 1500 + scan_leaders + 0.03 * double(segment_.n_words) * double(n));
+        }
+        return chosen;
+    }
+
+    void within(Plan plan, const uint64_t* query, uint32_t radius, Hits& out, Work& work) {
+        switch (plan) {
+            case Plan::lookup: lookup(query, 0, out, work); break;
+            case Plan::deletions: deletions(query, radius, out, work); break;
+            case Plan::chunks: chunks(query, radius, out, work); break;
+            case Plan::groups: groups(query, radius, out, work); break;
+            case Plan::neighbours: neighbours(query, radius, out, work); break;
+            case Plan::scan: scan_all(query, radius, out, work); break;
+        }
+        ++work.queries[size_t(plan)];
+    }
+
+    // Rows [begin, end) by comparing them all.
+    void scan(const uint64_t* query, uint32_t radius, size_t begin, size_t end, Hits& out, Work& work) {
+        for (size_t first = begin; first < end; first += SCAN_BLOCK) {
+            const size_t n = std::min(SCAN_BLOCK, end - first);
+            const Hit start{uint32_t(first), number_, 0};
+            out.add(kernels_.scan(segment_.code(first), n, words_.count(), query, radius, start, out.room(n)));
+        }
+        work.compared += end > begin ? end - begin : 0;
+    }
+
+    // The same by planes, where has_planes() says so; `begin` is where a block of theirs begins.
+    void scan_planes(const uint64_t* query, uint32_t radius, size_t begin, size_t end, Hits& out, Work& work) {
+        const uint64_t* planes = planes_->codes.of(segment_.codes.data, segment_.n_codes(), words_.count());
+        out.add(kernels_.scan_planes(planes + begin / PLANE_CODES * words_per_block(words_.count()), segment_.code(begin), end - begin,
+                                     words_.count(), query, radius, {uint32_t(begin), number_, 0}, out.room(end - begin)));
+        work.compared += end - begin;
+    }
+    void scan_all(const uint64_t* query, uint32_t radius, Hits& out, Work& work) {
+        const size_t n = segment_.n_codes();
+        if (!has_planes(query, radius)) return scan(query, radius, 0, n, out, work);
+        for (size_t first = 0; first < n; first += PLANES_BLOCK)
+            scan_planes(query, radius, first, std::min(first + PLANES_BLOCK, n), out, work);
+    }
+    bool has_planes(const uint64_t* query, uint32_t radius) const {
+        return SegmentPlanes::all_codes(segment_) && suits_planes(query, radius);
+    }
+
+    // The rows of group g.
+    std::pair<size_t, size_t> group(size_t g) const {
+        const size_t n = segment_.n_codes(), from = std::min<size_t>(segment_.group_starts[g], n);
+        return {from, std::max(from, std::min<size_t>(segment_.group_starts[g + 1], n))};
+    }
+
+    const Words<W>& words() const { return words_; }
+
+  private:
+    bool suits_planes(const uint64_t* query, uint32_t radius) const {
+        return planes_ && radius <= 64 && words_.active(query) <= MOST_PLANES;
+    }
+    Hit hit(uint32_t row, uint32_t distance) const { return {row, number_, uint16_t(distance)}; }
+
+    void lookup(const uint64_t* key, uint32_t distance, Hits& out, Work& work) const {
+        const uint32_t row = segment_.find(words_, key, words_.hash(key));
+        if (row != NONE) out.push_back(hit(row, distance));
+        ++work.compared;
+    }
+
+    void deletions(const uint64_t* query, uint32_t radius, Hits& out, Work& work) {
+        if (segment_.levels == 0) return flips(query, radius, out, work);
+        // All keys first, then their buckets, then their rows: so that the waits for memory overlap.
+        keys_.clear();
+        for_each_deletion(words_, query, radius, [&](const uint64_t* key, uint32_t removed) {
+            const uint64_t hash = words_.hash(key);
+            add_key(key, hash, removed, 0, NONE);
+            const uint32_t most = std::min(segment_.levels, radius - removed);
+            for (uint32_t level = 1; level <= most; ++level) add_key(key, hash, removed, level, NONE);
+            if (removed + segment_.levels + 1 > radius) return;
+            // Rows with one bit more than the tables remove: found under key + one of their bits.
+            uint64_t longer[W ? W : MAX_WORDS];
+            for (size_t w = 0; w < words_.count(); ++w)
+                for (uint64_t rest = segment_.used[w] & ~query[w]; rest; rest &= rest - 1) {
+                    std::copy_n(key, words_.count(), longer);
+                    longer[w] |= rest & -rest;
+                    add_key(longer, words_.hash(longer), removed, segment_.levels, uint32_t(64 * w + size_t(std::countr_zero(rest))));
+                }
+        });
+        for (Key& key : keys_) {
+            if (key.level == 0) {
+                const uint32_t slot = segment_.slots[key.hash & (segment_.slots.size - 1)];
+                if (slot && slot <= segment_.n_codes()) __builtin_prefetch(segment_.code(slot - 1));
+                continue;
+            }
+            const Segment::Keys& table = segment_.keys[key.level - 1];
+            const size_t bucket = key_bucket(key.hash, table.starts.size - 1);
+            key.from = table.starts[bucket];
+            key.to = uint32_t(std::min<size_t>(table.starts[bucket + 1], table.rows.size));
+            if (key.from < key.to) __builtin_prefetch(table.rows.data + key.from);
+        }
+        candidates_.clear();
+        for (uint32_t k = 0; k < keys_.size(); ++k) {
+            const Key& key = keys_[k];
+            if (key.level == 0) {
+                const uint32_t row = segment_.find(words_, key.words, key.hash);
+                if (row != NONE) out.push_back(hit(row, key.removed));
+                continue;
+            }
+            const Span<uint32_t>& rows = segment_.keys[key.level - 1].rows;
+            uint32_t before = NONE;
+            for (size_t at = key.from; at < key.to; ++at) {
+                const uint32_t row = rows[at];
+                // A row is filed twice where two of its keys share a bucket; then it stands twice running.
+                if (row != before && row < segment_.n_codes()) {
+                    candidates_.push_back({row, k});
+                    __builtin_prefetch(segment_.code(row));
+                }
+                before = row;
+            }
+            // Only damaged tables have so many; without this they could take any amount of memory.
+            if (candidates_.size() > MANY_CANDIDATES) check_candidates(query, out, work);
+        }
+        check_candidates(query, out, work);
+        work.compared += keys_.size();
+    }
+
+    static constexpr size_t MANY_CANDIDATES = 1 << 20;
+
+    void check_candidates(const uint64_t* query, Hits& out, Work& work) {
+        work.compared += candidates_.size();
+        for (const Candidate& candidate : candidates_) {
+            const Key& key = keys_[candidate.key];
+            const uint64_t* code = segment_.code(candidate.row);
+            const uint32_t extra = words_.active(code) - words_.shared(code, query);
+            // Just one key of the query is what both have in common, and just one bit is the lowest.
+            const uint32_t expected = key.level + (key.added != NONE);
+            if (extra == expected && meets(code, query, key) && (key.added == NONE || lowest_extra(code, query) == key.added))
+                out.push_back(hit(candidate.row, extra + key.removed));
+        }
+        candidates_.clear();
+    }
+
+    // A row that was filed under the hash of a key.
+    struct Candidate {
+        uint32_t row, key;
+    };
+    struct Key {
+        uint64_t words[W ? W : MAX_WORDS];
+        uint64_t hash;
+        uint32_t removed, level, added;
+        uint32_t from, to;  // the rows of its bucket
+    };
+    void add_key(const uint64_t* key, uint64_t hash, uint32_t removed, uint32_t level, uint32_t added) {
+        keys_.emplace_back();
+        Key& last = keys_.back();
+        std::copy_n(key, words_.count(), last.words);
+        last.hash = hash;
+        last.removed = removed;
+        last.level = level;
+        last.added = added;
+        if (level == 0)
+            __builtin_prefetch(segment_.slots.data + (hash & (segment_.slots.size - 1)));
+        else
+            __builtin_prefetch(segment_.keys[level - 1].starts.data + key_bucket(hash, segment_.keys[level - 1].starts.size - 1));
+    }
+    // Whether code & query is the key (less the added bit).
+    bool meets(const uint64_t* code, const uint64_t* query, const Key& key) const {
+        for (size_t w = 0; w < words_.count(); ++w)
+            if ((code[w] & query[w]) != (key.words[w] & query[w])) return false;
+        return true;
+    }
+    uint32_t lowest_extra(const uint64_t* code, const uint64_t* query) const {
+        for (size_t w = 0; w < words_.count(); ++w)
+            if (const uint64_t extra = code[w] & ~query[w]) return uint32_t(64 * w + size_t(std::countr_zero(extra)));
+        return NONE;
+    }
+
+    // Radius 0 and 1 by the hash table alone: the query, and the query with each bit flipped.
+    void flips(const uint64_t* query, uint32_t radius, Hits& out, Work& work) const {
+        lookup(query, 0, out, work);
+        if (radius == 0) return;
+        uint64_t key[W ? W : MAX_WORDS];
+        std::copy_n(query, words_.count(), key);
+        for (size_t w = 0; w < words_.count(); ++w)
+            for (uint64_t rest = segment_.used[w] | query[w]; rest; rest &= rest - 1) {
+                key[w] ^= rest & -rest;
+                lookup(key, 1, out, work);
+                key[w] ^= rest & -rest;
+            }
+    }
+
+    // A code that is stored has its neighbours listed.
+    void neighbours(const uint64_t* query, uint32_t radius, Hits& out, Work& work) const {
+        const uint32_t row = segment_.find(words_, query, words_.hash(query));
+        if (row == NONE) return;
+        out.push_back(hit(row, 0));
+        const auto& [starts, rows] = segment_.neighbours;
+        for (uint32_t distance = 1; distance <= radius; ++distance) {
+            const size_t at = 2 * size_t(row) + distance - 1, end = std::min<size_t>(starts[at + 1], rows.size);
+            for (size_t i = starts[at]; i < end; ++i)
+                if (rows[i] < segment_.n_codes()) out.push_back(hit(rows[i], distance));
+        }
+        ++work.compared;
+    }
+
+    // Two codes within r bits agree but for r / n_chunks bits in one of n_chunks parts at least.
+    void chunks(const uint64_t* query, uint32_t radius, Hits& out, Work& work) const {
+        const size_t n = segment_.n_codes(), n_chunks = segment_.n_chunks, size = segment_.chunk_starts.size / n_chunks - 1;
+        const uint32_t most = radius / uint32_t(n_chunks);  // 0 or 1, as planned
+        const size_t n_words = words_.count();
+        const auto part_distance = [&](const uint64_t* code, size_t c) {
+            uint32_t total = 0;
+            for (size_t w = 0; w < n_words; ++w)
+                total += uint32_t(std::popcount((code[w] ^ query[w]) & masks_[c * n_words + w]));
+            return total;
+        };
+        const auto probe = [&](size_t c, const uint64_t* part) {
+            const uint64_t hash = words_.hash(part);
+            const uint32_t* starts = segment_.chunk_starts.data + c * (size + 1) + (hash & (size - 1));
+            const size_t end = std::min<size_t>(starts[1], n);
+            for (size_t at = starts[0]; at < end; ++at) {
+                const uint32_t row = segment_.chunk_rows[c * n + at];
+                if (row >= n) continue;
+                ++work.compared;
+                const uint64_t* code = segment_.code(row);
+                const uint32_t d = words_.distance(code, query);
+                if (d > radius) continue;
+                bool first = true;  // counts where its first such part finds it
+                for (size_t w = 0; w < n_words && first; ++w) first = (code[w] & masks_[c * n_words + w]) == part[w];
+                for (size_t earlier = 0; earlier < c && first; ++earlier) first = part_distance(code, earlier) > most;
+                if (first) out.push_back(hit(row, d));
+            }
+        };
+        uint64_t part[W ? W : MAX_WORDS];
+        for (size_t c = 0; c < n_chunks; ++c) {
+            const uint64_t* mask = masks_.data() + c * n_words;
+            for (size_t w = 0; w < n_words; ++w) part[w] = query[w] & mask[w];
+            probe(c, part);
+            if (most == 0) continue;
+            for (size_t w = 0; w < n_words; ++w)
+                for (uint64_t rest = mask[w]; rest; rest &= rest - 1) {
+                    part[w] ^= rest & -rest;
+                    probe(c, part);
+                    part[w] ^= rest & -rest;
+                }
+        }
+    }
+    // A code within r of the query has a leader within r + group_radius of it.
+    void groups(const uint64_t* query, uint32_t radius, Hits& out, Work& work) {
+        const size_t n = segment_.n_leaders();
+        const uint32_t reach = radius + segment_.group_radius;
+        const Hit start{0, 0, 0};
+        near_.clear();
+        if (suits_planes(query, reach)) {
+            const uint64_t* planes = planes_->leaders.of(segment_.leaders.data, n, words_.count());
+            near_.add(kernels_.scan_planes(planes, segment_.leaders.data, n, words_.count(), query, reach, start, near_.room(n)));
+        } else {
+            near_.add(kernels_.scan(segment_.leaders.data, n, words_.count(), query, reach, start, near_.room(n)));
+        }
+        work.compared += n;
+        // Starting on a group costs about as much as comparing 80 codes.
+        if (80 * near_.size() > segment_.n_codes()) return scan_all(query, radius, out, work);
+        size_t left = segment_.n_codes();  // groups share no codes, unless they are damaged
+        for (const Hit& leader : near_) {
+            const auto [from, to] = group(leader.row);
+            const size_t size = std::min(to - from, left);
+            scan(query, radius, from, from + size, out, work);
+            left -= size;
+        }
+    }
+
+    const Segment& segment_;
+    const Kernels& kernels_;
+    Words<W> words_;
+    SegmentPlanes* planes_;
+    uint16_t number_;
+    Hits near_;
+    std::vector<Candidate> candidates_;
+    std::vector<Key> keys_;
+    std::vector<uint64_t> masks_;
+    size_t n_used_ = 0;
+};
+
+// Lists every code's neighbours within two bits; gives up where they take more than `budget` bytes.
+template <size_t W>
+bool list_neighbours(const Segment& segment, const Kernels& kernels, double budget, std::vector<uint32_t>& starts,
+                     std::vector<uint32_t>& rows) {
+    Finder<W> finder(segment, kernels);
+    Hits near;
+    Work work;
+    starts.assign(1, 0);
+    for (size_t row = 0; row < segment.n_codes(); ++row) {
+        near.clear();
+        finder.within(finder.plan(segment.code(row), 2), segment.code(row), 2, near, work);
+        for (const uint32_t distance : {1u, 2u}) {
+            for (const Hit& one : near)
+                if (one.distance == distance) rows.push_back(one.row);
+            starts.push_back(uint32_t(rows.size()));
+        }
+        if (4.0 * double(starts.size() + rows.size()) > budget || rows.size() > 0xf0000000) {
+            starts.clear();
+            rows.clear();
+            return false;
+        }
+    }
+    return true;
+}
+
+}  // namespace kinhash

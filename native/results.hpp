@@ -1,0 +1,138 @@
+// What a batch of queries found: first as rows of codes, then, once their number is known, as items.
+#pragma once
+
+#include "finder.hpp"
+#include "share.hpp"
+
+namespace kinhash {
+
+using Segments = std::vector<const Segment*>;
+
+// For each query its hits by distance, and how many items these are.
+struct Found {
+    static constexpr size_t PIECE = 64;
+    std::vector<Hits> pieces;      // of PIECE queries each
+    std::vector<uint32_t> n_hits;  // per query
+    std::vector<int64_t> offsets;  // of items: n_queries + 1
+    Work work;
+
+    void start(size_t n_queries) {
+        pieces.resize((n_queries + PIECE - 1) / PIECE);
+        for (Hits& piece : pieces) piece.clear();
+        n_hits.resize(n_queries);
+        offsets.resize(n_queries + 1);
+        offsets[0] = 0;
+        work = {};
+    }
+    size_t n_bytes() const {
+        size_t total = 0;
+        for (const Hits& piece : pieces) total += piece.capacity() * sizeof(Hit);
+        return total;
+    }
+};
+
+// Appends hits in order of distance, none beyond `radius`; returns how many items they are.
+inline size_t append_by_distance(const Segments& segments, const Hits& hits, uint32_t radius, Hits& out) {
+    uint32_t next[64 * MAX_WORDS + 2];
+    std::fill_n(next, radius + 2, 0);
+    for (const Hit& hit : hits) {
+        __builtin_prefetch(segments[hit.segment]->offsets.data + hit.row);
+        ++next[hit.distance + 1];
+    }
+    for (uint32_t d = 0; d <= radius; ++d) next[d + 1] += next[d];
+    Hit* const to = out.room(hits.size());
+    size_t items = 0;
+    for (const Hit& hit : hits) {
+        to[next[hit.distance]++] = hit;
+        items += segments[hit.segment]->count(hit.row);
+    }
+    out.add(hits.size());
+    return items;
+}
+
+// Adds the hits of query i; `most` is the number of all items.
+inline void keep(const Segments& segments, size_t i, const Hits& hits, uint32_t radius, size_t most, Found& found) {
+    Hits& piece = found.pieces[i / Found::PIECE];
+    const size_t before = piece.size();
+    size_t items = append_by_distance(segments, hits, radius, piece);
+    if (items > most) {
+        // Damaged buckets may overlap; together they never give more than there is.
+        items = 0;
+        for (size_t at = before; at < piece.size(); ++at) {
+            const size_t n = segments[piece[at].segment]->count(piece[at].row);
+            if (n > most - items) piece.cut(at);
+            else items += n;
+        }
+    }
+    found.n_hits[i] = uint32_t(piece.size() - before);
+    found.offsets[i + 1] = int64_t(items);
+}
+
+// Puts numbers in ascending order; by their digits where there are many.
+inline void sort_ids(int64_t* ids, size_t n, std::vector<int64_t>& scratch) {
+    if (n < 256) return std::sort(ids, ids + n);
+    const auto [low, high] = std::minmax_element(ids, ids + n);
+    const int64_t first = *low;
+    const uint64_t range = uint64_t(*high) - uint64_t(first);
+    scratch.resize(n);
+    int64_t *from = ids, *to = scratch.data();
+    for (uint32_t shift = 0; shift < 64 && (range >> shift) > 0; shift += 11) {
+        uint32_t next[2049] = {};
+        const auto digit = [&](int64_t id) { return (uint64_t(id) - uint64_t(first)) >> shift & 2047; };
+        for (size_t i = 0; i < n; ++i) ++next[digit(from[i]) + 1];
+        for (size_t d = 0; d < 2048; ++d) next[d + 1] += next[d];
+        for (size_t i = 0; i < n; ++i) to[next[digit(from[i])]++] = from[i];
+        std::swap(from, to);
+    }
+    if (from != ids) std::copy_n(from, n, ids);
+}
+
+// Writes the ids of some hits of one segment, at most `room`, and returns how many. What is left of the
+// room may be written over.
+inline size_t write_ids(const Segment& segment, const Hit* hits, size_t n_hits, const Kernels& kernels, int64_t* out,
+                        size_t room) {
+    if (!segment.alive.size && !segment.wide_ids.size)
+        return kernels.write_ids(segment.narrow_ids.data, segment.narrow_ids.size, segment.offsets.data, hits, n_hits, out, room);
+    size_t written = 0;
+    for (const Hit* hit = hits; hit < hits + n_hits; ++hit)
+        for (size_t item = segment.begin(hit->row), end = segment.end(hit->row); item < end && written < room; ++item)
+            if (segment.is_alive(item)) out[written++] = segment.id(item);
+    return written;
+}
+
+// How many of the hits from the first on are of one segment and at one distance.
+inline size_t length_of_run(const Hit* hit, const Hit* end) {
+    const Hit first = *hit;
+    size_t n = 1;
+    while (hit + n < end && hit[n].distance == first.distance && hit[n].segment == first.segment) ++n;
+    return n;
+}
+
+// Writes out all items; `sort` puts those at equal distance in order of their ids.
+inline void expand(const Segments& segments, const Found& found, bool sort, const Kernels& kernels, size_t n_threads,
+                   int64_t* ids, int32_t* distances) {
+    const size_t n_queries = found.n_hits.size();
+    share(n_queries, n_threads, Found::PIECE, [&](size_t begin, size_t end) {
+        std::vector<int64_t> scratch;
+        for (size_t first = begin; first < end; first += Found::PIECE) {
+            const size_t last = std::min(first + Found::PIECE, end), stop = size_t(found.offsets[last]);
+            const Hit* hit = found.pieces[first / Found::PIECE].begin();
+            for (size_t i = first; i < last; ++i) {
+                const Hit* const end_of_query = hit + found.n_hits[i];
+                for (size_t at = size_t(found.offsets[i]); hit < end_of_query;) {
+                    const size_t start = at;
+                    const uint16_t distance = hit->distance;
+                    while (hit < end_of_query && hit->distance == distance) {
+                        const size_t n = length_of_run(hit, end_of_query);
+                        at += write_ids(*segments[hit->segment], hit, n, kernels, ids + at, stop - at);
+                        hit += n;
+                    }
+                    std::fill_n(distances + start, at - start, int32_t(distance));
+                    if (sort) sort_ids(ids + start, at - start, scratch);
+                }
+            }
+        }
+    });
+}
+
+}  // namespace kinhash
