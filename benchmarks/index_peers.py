@@ -16,6 +16,7 @@ from kinhash import Codes
 HASH_BITS = (16, 24, 32, 48, 64)
 MULTI_HASH = ((2, 32), (4, 16))
 TRAIN_POINTS = 64  # per IVF list
+ROUNDED_RECALL = 0.9995
 ROUNDED = "IVF, recall 0.9995"  # how the names of peers begin that are not quite exact
 UNIQUE = "unique codes + NumPy: "  # how the names of peers over the different codes begin
 
@@ -108,7 +109,7 @@ class IVF:
     """IndexBinaryIVF: lists around k-means centres, of which the nearest are probed.
 
     Not exact by itself: `tune` raises the number of probed lists until the measured recall is
-    `least`. At 0.9995, which rounds to 1.000, it is no exact peer but a faster one.
+    `least`. 0.9995 rounds to 1.000: that is no exact peer but one that is faster than it would be.
     """
 
     tasks = ("top_k",)
@@ -286,7 +287,6 @@ def builders(items):
     """Return a function for each peer that builds it; IVF only where training takes seconds."""
     n = len(items)
     buckets = functools.cache(lambda: Buckets(items))
-    trained = functools.lru_cache(1)(functools.partial(IVF.trained, items))
     lists = [round(n**0.5), round(4 * n**0.5)] if n <= 1_000_000 else []
     return [
         lambda: Flat(items),
@@ -294,9 +294,8 @@ def builders(items):
         *[lambda b=b: Hash(items, b) for b in HASH_BITS],
         *[lambda n_hash=n_hash, b=b: MultiHash(items, n_hash, b) for n_hash, b in MULTI_HASH],
         *[
-            lambda n_lists=n_lists, least=least: IVF(trained(n_lists), least)
+            lambda n_lists=n_lists: IVF(IVF.trained(items, n_lists), ROUNDED_RECALL)
             for n_lists in lists
-            for least in (0.9995, 1.0)
         ],
         lambda: Unique(buckets(), Flat),
         lambda: Unique(buckets(), Flat, use_heap=False),

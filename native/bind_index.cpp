@@ -226,11 +226,12 @@ nb::tuple build_segment(In<uint64_t, 2> words, In<int64_t, 1> ids, uint32_t leve
     const size_t n = words.shape(0), n_words = words.shape(1);
     expect(n < 0xffffffff, "a segment holds less than 2^32 items");
     expect(ids.shape(0) == n && n_words >= 1 && n_words <= MAX_WORDS, "words and ids do not fit");
+    const size_t n_threads = std::max(1u, std::thread::hardware_concurrency());
     Built built;
     {
         nb::gil_scoped_release nogil;
         built = with_words(n_words, [&](auto w) {
-            return build<decltype(w)::value>(words.data(), ids.data(), n, n_words, {levels, n_chunks, groups, budget});
+            return build<decltype(w)::value>(words.data(), ids.data(), n, n_words, {levels, n_chunks, groups, budget, n_threads});
         });
     }
     std::vector<uint32_t> near_starts, near_rows;

@@ -13,6 +13,7 @@ struct BuildOptions {
     uint32_t n_chunks;  // parts of the bits, for codes too dense for deletion keys; 0 for none
     bool groups;
     double budget;  // bytes per item that deletion keys or chunks may take
+    size_t n_threads;
 };
 
 struct Built {
@@ -68,16 +69,22 @@ class Grouping {
     Grouping(const Words<W>& words, const std::vector<uint64_t>& codes, size_t n) : words_(words), codes_(codes), n_(n) {}
 
     bool run(const std::vector<uint32_t>& weights, std::vector<uint32_t>& leader_of, std::vector<uint32_t>& leaders) {
-        std::vector<uint32_t> order(n_);
-        std::iota(order.begin(), order.end(), 0);
-        std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return weights[a] > weights[b]; });
+        // Heaviest first; those of equal weight as they come.
+        const uint32_t heaviest = n_ ? *std::max_element(weights.begin(), weights.end()) : 0;
+        std::vector<uint32_t> starts(size_t(heaviest) + 2, 0), order(n_);
+        for (const uint32_t weight : weights) ++starts[heaviest - weight + 1];
+        std::partial_sum(starts.begin(), starts.end(), starts.begin());
+        for (uint32_t row = 0; row < n_; ++row) order[starts[heaviest - weights[row]]++] = row;
         leader_of.assign(n_, NONE);
         // Dense codes have thousands of keys each, and hardly a neighbour that shares one.
         size_t n_keys = 0;
         for (uint32_t row = 0; row < n_; ++row) n_keys += n_deletions(words_.active(code(row)), 2);
         if (n_keys > MOST_KEYS * n_) return false;
-        table_.assign(1 << 16, 0);
-        for (const uint32_t row : order) {
+        for (size_t i = 0; i < n_; ++i) {
+            const uint32_t row = order[i];
+            if (i == 0) fetch(row);
+            std::swap(hashes_, next_);
+            if (i + 1 < n_) fetch(order[i + 1]);  // on its way from memory while this one is compared
             uint32_t found = nearest(row, leaders);
             if (found == NONE) {
                 found = uint32_t(leaders.size());
@@ -92,47 +99,72 @@ class Grouping {
 
   private:
     static constexpr size_t MOST_KEYS = 600;  // per code, on average: 34 active bits
+
+    // Leaders by what is left of their codes when a number of bits is removed.
+    class Table {
+      public:
+        Table() : slots_(1 << 12, 0) {}
+        void prefetch(uint64_t hash) const { __builtin_prefetch(slots_.data() + first(hash)); }
+        // Calls f(leader) for those filed under the hash, or one that has the same upper half.
+        template <typename F>
+        void each(uint64_t hash, const F& f) const {
+            for (size_t at = first(hash); slots_[at]; at = (at + 1) & (slots_.size() - 1))
+                if (!((slots_[at] ^ hash) >> 32)) f(uint32_t(slots_[at]) - 1);
+        }
+        void put(uint64_t hash, uint32_t leader) {
+            if (2 * ++n_entries_ > slots_.size()) {
+                // Entries keep only half of their hash, and are placed by that half at every size.
+                std::vector<uint64_t> old(2 * slots_.size(), 0);
+                old.swap(slots_);
+                for (const uint64_t entry : old)
+                    if (entry) place(entry);
+            }
+            place((hash >> 32 << 32) | (leader + 1));
+        }
+
+      private:
+        size_t first(uint64_t hash) const { return (hash >> 32) & (slots_.size() - 1); }
+        void place(uint64_t entry) {
+            size_t at = first(entry);
+            while (slots_[at]) at = (at + 1) & (slots_.size() - 1);
+            slots_[at] = entry;
+        }
+        std::vector<uint64_t> slots_;
+        size_t n_entries_ = 0;
+    };
+
     const uint64_t* code(uint32_t row) const { return codes_.data() + size_t(row) * words_.count(); }
+
+    void fetch(uint32_t row) {
+        next_.clear();
+        for_each_deletion(words_, code(row), 2, [&](const uint64_t* key, uint32_t removed) {
+            const uint64_t hash = words_.hash(key);
+            next_.push_back({hash, removed});
+            for (uint32_t b = 0; b + removed <= 2; ++b) tables_[b].prefetch(hash);
+        });
+    }
+    // A leader within two bits: a removals from the code and b from the leader, a + b <= 2.
     uint32_t nearest(uint32_t row, const std::vector<uint32_t>& leaders) const {
         uint32_t best = NONE, best_distance = 3;
         const uint64_t* q = code(row);
-        for_each_deletion(words_, q, 2, [&](const uint64_t* key, uint32_t) {
-            const uint64_t h = words_.hash(key);
-            for (size_t at = (h >> 32) & (table_.size() - 1); table_[at]; at = (at + 1) & (table_.size() - 1)) {
-                // The upper half of an entry is the upper half of its key's hash.
-                if ((table_[at] ^ h) >> 32) continue;
-                const uint32_t leader = uint32_t(table_[at]) - 1;
-                const uint32_t d = words_.distance(code(leaders[leader]), q);
-                if (d < best_distance) best = leader, best_distance = d;
-            }
-        });
+        for (const auto& [hash, removed] : hashes_)
+            for (uint32_t b = 0; b + removed <= 2; ++b)
+                tables_[b].each(hash, [&](uint32_t leader) {
+                    const uint32_t d = words_.distance(code(leaders[leader]), q);
+                    if (d < best_distance || (d == best_distance && leader < best)) best = leader, best_distance = d;
+                });
         return best;
     }
     void insert(uint32_t row, uint32_t leader) {
-        for_each_deletion(words_, code(row), 2, [&](const uint64_t* key, uint32_t) {
-            put(words_.hash(key), leader + 1);
+        for_each_deletion(words_, code(row), 2, [&](const uint64_t* key, uint32_t removed) {
+            tables_[removed].put(words_.hash(key), leader);
         });
-    }
-    void put(uint64_t hash, uint32_t value) {
-        if (2 * ++n_entries_ > table_.size()) {
-            // Entries keep only half of their hash, and are placed by that half at every size.
-            std::vector<uint64_t> old(4 * table_.size(), 0);
-            old.swap(table_);
-            for (const uint64_t entry : old)
-                if (entry) place(entry);
-        }
-        place((hash >> 32 << 32) | value);
-    }
-    void place(uint64_t entry) {
-        size_t at = (entry >> 32) & (table_.size() - 1);
-        while (table_[at]) at = (at + 1) & (table_.size() - 1);
-        table_[at] = entry;
     }
     const Words<W>& words_;
     const std::vector<uint64_t>& codes_;
     size_t n_;
-    std::vector<uint64_t> table_;
-    size_t n_entries_ = 0;
+    Table tables_[3];
+    std::vector<std::pair<uint64_t, uint32_t>> hashes_, next_;  // of this code and of the one after it
 };
 
 template <size_t W>
@@ -198,7 +230,7 @@ Built build(const uint64_t* input, const int64_t* ids, size_t n, size_t n_words,
             spent += 8.0 * double(n_deletions_at(words.active(out.codes.data() + row * n_words), level));
         // Starts are 32 bits wide.
         if (spent > options.budget * double(n) || (spent - before) / 8 >= double(NONE)) break;
-        build_keys(words, out.codes, n_codes, level, out.key_starts[level - 1], out.key_rows[level - 1]);
+        build_keys(words, out.codes, n_codes, level, options.n_threads, out.key_starts[level - 1], out.key_rows[level - 1]);
         out.levels = level;
     }
     const bool any_used = std::any_of(out.used.begin(), out.used.end(), [](uint64_t w) { return w != 0; });

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "segment.hpp"
+#include "share.hpp"
 
 namespace kinhash {
 
@@ -57,26 +58,68 @@ inline size_t n_deletions_at(size_t k, uint32_t level) {
     return level == 0 ? 1 : n_deletions(k, level) - n_deletions(k, level - 1);
 }
 
-// Files every code under what is left when just `level` of its bits are removed.
+// Files every code under what is left when just `level` of its bits are removed. Keys are dealt by the
+// part of the table they belong to first, and each part is then filled by itself: in the cache, where
+// filling the whole table in the order of the codes would wait for memory at every key.
 template <size_t W>
-void build_keys(const Words<W>& words, const std::vector<uint64_t>& codes, size_t n_codes, uint32_t level,
+void build_keys(const Words<W>& words, const std::vector<uint64_t>& codes, size_t n_codes, uint32_t level, size_t n_threads,
                 std::vector<uint32_t>& starts, std::vector<uint32_t>& rows) {
-    size_t n_keys = 0;
-    for (size_t row = 0; row < n_codes; ++row)
-        n_keys += n_deletions_at(words.active(codes.data() + row * words.count()), level);
-    const size_t n_buckets = std::max<size_t>(1, n_keys);
-    starts.assign(n_buckets + 1, 0);
-    const auto for_all = [&](const auto& f) {
-        for (size_t row = 0; row < n_codes; ++row)
+    constexpr size_t PART = 1 << 15;  // buckets whose starts and rows stay in the cache together
+    const size_t n_shares = std::clamp<size_t>(n_codes / 4096, 1, n_threads), share_size = (n_codes + n_shares - 1) / n_shares;
+    std::atomic<size_t> n_keys = 0;
+    share(n_codes, n_threads, std::max<size_t>(1, share_size), [&](size_t begin, size_t end) {
+        size_t n = 0;
+        for (size_t row = begin; row < end; ++row) n += n_deletions_at(words.active(codes.data() + row * words.count()), level);
+        n_keys += n;
+    });
+    const size_t n_buckets = std::max<size_t>(1, n_keys), n_parts = (n_buckets + PART - 1) / PART;
+    const auto for_all = [&](size_t begin, size_t end, const auto& f) {
+        for (size_t row = begin; row < end; ++row)
             for_each_deletion(words, codes.data() + row * words.count(), level, [&](const uint64_t* key, uint32_t removed) {
-                if (removed == level) f(uint32_t(row), key_bucket(words.hash(key), n_buckets));
+                if (removed == level) f(uint32_t(row), uint32_t(key_bucket(words.hash(key), n_buckets)));
             });
     };
-    for_all([&](uint32_t, size_t bucket) { ++starts[bucket + 1]; });
-    for (size_t b = 0; b < n_buckets; ++b) starts[b + 1] += starts[b];
-    rows.resize(starts.back());
-    std::vector<uint32_t> next(starts.begin(), starts.end() - 1);
-    for_all([&](uint32_t row, size_t bucket) { rows[next[bucket]++] = row; });
+    // Where each share of the codes puts its keys of each part: rows of a bucket stay in order.
+    std::vector<uint32_t> next(n_shares * n_parts, 0);
+    share(n_shares, n_threads, 1, [&](size_t first, size_t last) {
+        for (size_t s = first; s < last; ++s)
+            for_all(s * share_size, std::min((s + 1) * share_size, n_codes),
+                    [&](uint32_t, uint32_t bucket) { ++next[s * n_parts + bucket / PART]; });
+    });
+    std::vector<uint32_t> part_starts(n_parts + 1, 0);
+    for (size_t p = 0, at = 0; p < n_parts; ++p) {
+        for (size_t s = 0; s < n_shares; ++s) {
+            const uint32_t n = next[s * n_parts + p];
+            next[s * n_parts + p] = uint32_t(at);
+            at += n;
+        }
+        part_starts[p + 1] = uint32_t(at);
+    }
+    struct Dealt {
+        uint32_t bucket, row;
+    };
+    const auto dealt = std::make_unique_for_overwrite<Dealt[]>(n_keys);
+    share(n_shares, n_threads, 1, [&](size_t first, size_t last) {
+        for (size_t s = first; s < last; ++s)
+            for_all(s * share_size, std::min((s + 1) * share_size, n_codes), [&](uint32_t row, uint32_t bucket) {
+                dealt[next[s * n_parts + bucket / PART]++] = {bucket, row};
+            });
+    });
+    starts.assign(n_buckets + 1, 0);
+    rows.resize(n_keys);
+    share(n_parts, n_threads, 1, [&](size_t first, size_t last) {
+        std::vector<uint32_t> place(PART + 1);
+        for (size_t p = first; p < last; ++p) {
+            const size_t low = p * PART, size = std::min(PART, n_buckets - low);
+            const Dealt *from = dealt.get() + part_starts[p], *to = dealt.get() + part_starts[p + 1];
+            std::fill_n(place.begin(), size + 1, 0);
+            for (const Dealt* one = from; one < to; ++one) ++place[one->bucket - low + 1];
+            for (size_t b = 0; b < size; ++b) place[b + 1] += place[b];
+            for (size_t b = 0; b < size; ++b) starts[low + b] = place[b] += part_starts[p];
+            for (const Dealt* one = from; one < to; ++one) rows[place[one->bucket - low]++] = one->row;
+        }
+    });
+    starts[n_buckets] = uint32_t(n_keys);
 }
 
 // The used bits dealt into n_chunks parts, as masks: part c is masks[c * n_words ..].
