@@ -88,24 +88,29 @@ class Pool {
     size_t held_ = 0;
 };
 
-// An array from the pool, written here and read-only in Python.
+// An array that is written here and read-only in Python; a large one is from the pool.
 template <typename T>
 class Fresh {
   public:
-    explicit Fresh(size_t n) : n_(n), buffer_(new Pool::Buffer(Pool::instance().take(n * sizeof(T)))) {}
-    T* data() { return reinterpret_cast<T*>(buffer_->data.get()); }
-    nb::object array() {
-        T* start = data();
-        nb::capsule owner(buffer_.release(), [](void* p) noexcept {
+    explicit Fresh(size_t n) {
+        if (n * sizeof(T) < Pool::LEAST) {
+            array_ = numpy_array<T>(n, &data_);
+            return;
+        }
+        auto buffer = std::make_unique<Pool::Buffer>(Pool::instance().take(n * sizeof(T)));
+        data_ = reinterpret_cast<T*>(buffer->data.get());
+        nb::capsule owner(buffer.release(), [](void* p) noexcept {
             std::unique_ptr<Pool::Buffer> held(static_cast<Pool::Buffer*>(p));
             Pool::instance().give_back(std::move(*held));
         });
-        return numpy_array(start, n_, std::move(owner));
+        array_ = numpy_array(data_, n, std::move(owner));
     }
+    T* data() { return data_; }
+    nb::object array() { return std::move(array_); }
 
   private:
-    size_t n_;
-    std::unique_ptr<Pool::Buffer> buffer_;
+    T* data_;
+    nb::object array_;
 };
 
 template <typename T>

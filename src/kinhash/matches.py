@@ -28,7 +28,7 @@ class Matches:
         ([7, 3], [0, 1])
     """
 
-    __slots__ = ("_distances", "_ids", "_offsets")
+    __slots__ = ("_parts",)
 
     def __init__(self, offsets: Array, ids: Array, distances: Array) -> None:
         offsets = np.asarray(offsets, np.int64)
@@ -41,54 +41,54 @@ class Matches:
                 f"and `distances` {distances.shape}."
             )
         # Views: the caller's own arrays stay writeable, as buffers that are used again must.
-        self._offsets, self._ids, self._distances = offsets.view(), ids.view(), distances.view()
-        for array in (self._offsets, self._ids, self._distances):
+        self._parts = offsets.view(), ids.view(), distances.view()
+        for array in self._parts:
             array.flags.writeable = False
 
     @classmethod
-    def _trusted(cls, offsets: Array, ids: Array, distances: Array) -> Self:
-        """Wrap read-only arrays made by this package: no checks, no copy."""
+    def _trusted(cls, parts: tuple[Array, Array, Array]) -> Self:
+        """Wrap read-only offsets, ids and distances made by this package: no checks, no copy."""
         matches = object.__new__(cls)
-        matches._offsets, matches._ids, matches._distances = offsets, ids, distances
+        matches._parts = parts
         return matches
 
     def _release(self) -> None:
         """Let go of the arrays; where nobody else has them, the next answer gets their memory."""
-        self._offsets = self._offsets[:1].copy()
-        self._ids, self._distances = self._ids[:0].copy(), self._distances[:0].copy()
+        offsets, ids, distances = self._parts
+        self._parts = offsets[:1].copy(), ids[:0].copy(), distances[:0].copy()
 
     @property
     def offsets(self) -> Array:
         """Where each row starts: int64, `(n_queries + 1,)`."""
-        return self._offsets
+        return self._parts[0]
 
     @property
     def ids(self) -> Array:
         """The ids of all rows, one after the other: int64."""
-        return self._ids
+        return self._parts[1]
 
     @property
     def distances(self) -> Array:
         """The distances that go with `ids`: int32."""
-        return self._distances
+        return self._parts[2]
 
     @property
     def counts(self) -> Array:
         """How many matches each query has: int64, `(n_queries,)`."""
-        return np.diff(self._offsets)
+        return np.diff(self.offsets)
 
     def __len__(self) -> int:
-        return len(self._offsets) - 1
+        return len(self.offsets) - 1
 
     def __getitem__(self, query: int) -> tuple[Array, Array]:
         """Return `(ids, distances)` of one query."""
         if not -len(self) <= query < len(self):
             raise IndexError(f"query {query} of {len(self)}")
-        row = slice(*self._offsets[query % len(self) :][:2])
-        return self._ids[row], self._distances[row]
+        row = slice(*self.offsets[query % len(self) :][:2])
+        return self.ids[row], self.distances[row]
 
     def __iter__(self) -> Iterator[tuple[Array, Array]]:
         return (self[i] for i in range(len(self)))
 
     def __repr__(self) -> str:
-        return f"Matches(n_queries={len(self)}, n_matches={len(self._ids)})"
+        return f"Matches(n_queries={len(self)}, n_matches={len(self.ids)})"

@@ -147,7 +147,7 @@ class HammingIndex:
         if out is not None:
             _release(out)
         found = searcher.radius(queries.words, radius, sort, n_threads)
-        return Matches._trusted(*found)  # noqa: SLF001 - own arrays
+        return Matches._trusted(found)  # noqa: SLF001 - own arrays
 
     def search_top_k(
         self,
@@ -179,8 +179,8 @@ class HammingIndex:
         searcher = self._state.searcher if allowed is None else self._restricted(allowed)
         if out is not None:
             _release(out)
-        *found, _ = searcher.top_k(queries.words, min(k, searcher.n_items()), n_threads)
-        return Matches._trusted(*found)  # noqa: SLF001 - own arrays
+        found = searcher.top_k(queries.words, min(k, searcher.n_items()), n_threads)
+        return Matches._trusted(found[:3])  # noqa: SLF001 - own arrays
 
     def count_radius(
         self,
