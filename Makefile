@@ -39,6 +39,7 @@ format: $(DEV)
 bench: $(DEV)
 	$(BIN)/python benchmarks/bench_train.py
 	$(BIN)/python benchmarks/bench_encode.py
+	$(BIN)/python benchmarks/bench_metrics.py
 	$(BIN)/python benchmarks/bench_index.py
 
 clean:

@@ -98,6 +98,41 @@ void unpack(In<uint64_t, 2> words, Out<int8_t, 2> dense, bool is_signed) {
     kinhash::unpack(words.data(), words.shape(0), dense.shape(1), is_signed, dense.data());
 }
 
+// How many items lie at each distance of each query, where code i stands for weights[i] items.
+void count_distances(In<uint64_t, 2> queries, In<uint64_t, 2> codes, In<uint32_t, 1> weights, Out<int64_t, 2> counts,
+                     size_t n_threads) {
+    const size_t n = codes.shape(0), n_words = codes.shape(1), n_distances = counts.shape(1);
+    expect(queries.shape(1) == n_words && n_words >= 1, "queries and codes differ in words");
+    expect(weights.shape(0) == n && counts.shape(0) == queries.shape(0), "weights or counts do not fit");
+    expect(n_distances == 64 * n_words + 1, "counts need a column per distance");
+    const uint64_t *asked = queries.data(), *stored = codes.data();
+    const uint32_t* items = weights.data();
+    int64_t* out = counts.data();
+    nb::gil_scoped_release nogil;
+    kinhash::share(queries.shape(0), n_threads, 4, [&](size_t begin, size_t end) {
+        // Four tables, because adding to the same cell twice running has to wait for the first.
+        std::vector<int64_t> tables(4 * n_distances);
+        for (size_t q = begin; q < end; ++q) {
+            std::fill(tables.begin(), tables.end(), 0);
+            int64_t* const table = tables.data();
+            const uint64_t* const query = asked + q * n_words;
+            const auto add = [&](size_t i, size_t part) {
+                size_t distance = 0;
+                for (size_t w = 0; w < n_words; ++w) distance += size_t(std::popcount(stored[i * n_words + w] ^ query[w]));
+                table[part * n_distances + distance] += items[i];
+            };
+            size_t i = 0;
+            if (n_words == 1)
+                for (const uint64_t one = query[0]; i + 4 <= n; i += 4)
+                    for (size_t part = 0; part < 4; ++part)
+                        table[part * n_distances + size_t(std::popcount(stored[i + part] ^ one))] += items[i + part];
+            for (; i < n; ++i) add(i, i % 4);
+            for (size_t d = 0; d < n_distances; ++d)
+                out[q * n_distances + d] = table[d] + table[n_distances + d] + table[2 * n_distances + d] + table[3 * n_distances + d];
+        }
+    });
+}
+
 std::array<double, 5> pair_loss(In<float, 2> A, In<float, 2> B, In<bool, 2> similar, In<bool, 2> known,
                                 Out<float, 2> gA, Out<float, 2> gB, bool symmetric, double similar_share,
                                 double margin, double lambda, double alpha) {
@@ -128,6 +163,7 @@ NB_MODULE(_native, module) {
     module.def("use_instruction_set", &kinhash::use_kernels, "name"_a);
     module.def("pack", &pack, "dense"_a, "words"_a, "signed"_a);
     module.def("unpack", &unpack, "words"_a, "dense"_a, "signed"_a);
+    module.def("count_distances", &count_distances, "queries"_a, "codes"_a, "weights"_a, "counts"_a, "n_threads"_a);
     module.def("pair_loss", &pair_loss, nb::kw_only(), "A"_a, "B"_a, "similar"_a, "known"_a, "gA"_a, "gB"_a,
                "symmetric"_a, "similar_share"_a, "margin"_a, "lam"_a, "alpha"_a);
     nb::class_<NetworkEncoder>(module, "NetworkEncoder")

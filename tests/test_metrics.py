@@ -16,8 +16,11 @@ from kinhash.metrics import (
     average_precision_of_ranking,
     distance_table,
     evaluate_codes,
+    evaluate_vectors,
     precision_at_k,
     precision_recall_at_radius,
+    precision_recall_curve,
+    radius_aware_precision,
 )
 
 # Each item of a tiny database as (distance to the query, is relevant); 6! = 720 orders at most.
@@ -257,7 +260,7 @@ def test_map_and_mp_are_means_over_queries_and_database_orders(seed, k):
 def test_keys_are_flat_and_values_plain_floats():
     result = evaluate_codes(*packed(*random_problem(0)), radii=(0, np.int64(2)), at=(10, 5000))
     assert list(result) == [
-        "map",
+        *("map", "map_best", "map_worst", "ramap"),
         *(f"{name}@{k}" for k in (10, 5000) for name in ("map", "mp")),
         *(
             f"{name}@r{r}"
@@ -269,6 +272,83 @@ def test_keys_are_flat_and_values_plain_floats():
         "sd_active",
     ]
     assert {type(value) for value in result.values()} == {float}
+
+
+@given(items=TIED_ITEMS, at=st.one_of(st.none(), st.integers(1, 8)))
+def test_best_and_worst_are_those_of_all_orders(items, at):
+    orders = [
+        [is_relevant for _, is_relevant in sorted(order, key=lambda item: item[0])]
+        for order in itertools.permutations(items)
+    ]
+    if not any(is_relevant for _, is_relevant in items):
+        assert np.isnan(average_precision(*tables(items), at=at, ties="best")).all()
+        return
+    values = [naive_average_precision(order, at) for order in orders]
+    for ties, value in (("best", max(values)), ("worst", min(values))):
+        assert average_precision(*tables(items), at=at, ties=ties) == pytest.approx([value])
+
+
+def test_unknown_ties_are_refused():
+    with pytest.raises(InvalidInputError, match="kind of ties"):
+        average_precision(*tables([(0, True)]), ties="random")
+
+
+@given(items=TIED_ITEMS)
+def test_radius_aware_precision_is_the_mean_over_radii(items):
+    farthest = max(d for d, _ in items)
+    precisions = []
+    for radius in range(farthest + 1):
+        near = [is_relevant for d, is_relevant in items if d <= radius]
+        precisions.append(sum(near) / len(near) if near else 0.0)
+    assert radius_aware_precision(*tables(items)) == pytest.approx([np.mean(precisions)])
+
+
+def test_a_curve_by_hand():
+    # Two at distance 0, one of them relevant; one at 1, relevant; two at 3, both relevant.
+    items = [(0, True), (0, False), (1, True), (3, True), (3, True)]
+    levels, precision = precision_recall_curve(*tables(items), n_levels=4)
+    assert levels.tolist() == [0.25, 0.5, 0.75, 1]
+    assert precision == pytest.approx([1 / 2, 2 / 3, 3 / 4, 4 / 5])
+    _, near = precision_recall_curve(*tables(items), max_radius=1, n_levels=4)
+    assert near == pytest.approx([1 / 2, 2 / 3, 0, 0])
+    # Within a tie the relevant ones are spread evenly.
+    _, fine = precision_recall_curve(*tables([(0, True), (0, False)]), n_levels=2)
+    assert fine == pytest.approx([1 / 2, 1 / 2])
+
+
+def test_a_curve_is_a_mean_over_queries_with_something_to_find():
+    nothing, one, other = [(0, False)], [(0, True)], [(0, False), (1, True)]
+    _, precision = precision_recall_curve(*tables(nothing, one, other), n_levels=1)
+    assert precision == pytest.approx([(1 + 1 / 2) / 2])
+    _, none = precision_recall_curve(*tables(nothing), n_levels=2)
+    assert none.tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("tagged", [False, True])
+def test_vectors_are_ranked_by_distance(tagged):
+    rng = np.random.default_rng(3)
+    queries, database = rng.normal(size=(9, 4)), rng.normal(size=(50, 4))
+    if tagged:
+        query_labels, labels = rng.random((9, 3)) < 0.5, rng.random((50, 3)) < 0.3
+        related = (query_labels[:, None] & labels[None]).any(axis=2)
+    else:
+        query_labels, labels = rng.integers(0, 3, 9), rng.integers(0, 3, 50)
+        related = query_labels[:, None] == labels
+    expected, first = [], []
+    for query, row in zip(queries, related, strict=True):
+        ranked = row[np.argsort([math.dist(query, item) for item in database])].tolist()
+        first.append(sum(ranked[:5]) / 5)
+        if any(ranked):
+            expected.append(naive_average_precision(ranked))
+    result = evaluate_vectors(queries, query_labels, database, labels, at=[5])
+    assert result["map"] == pytest.approx(np.mean(expected), rel=1e-6)
+    assert result["mp@5"] == pytest.approx(np.mean(first))
+    assert list(result) == ["map", "map@5", "mp@5"]
+
+
+def test_vectors_of_other_widths_are_refused():
+    with pytest.raises(InvalidInputError, match=r"shapes \(2, 3\) and \(2, 4\)"):
+        evaluate_vectors(np.zeros((2, 3)), [0, 1], np.zeros((2, 4)), [0, 1])
 
 
 def test_default_radii_and_lengths_are_the_papers():
@@ -390,7 +470,8 @@ def test_if_no_query_has_a_relevant_item_their_measures_are_nan():
     with pytest.warns(UserWarning, match="7 of 7 queries"):
         result = evaluate_codes(*packed(queries, query_labels + 10, database, db_labels))
     unknown = {key for key, value in result.items() if math.isnan(value)}
-    assert unknown == {"map", "map@10", "map@5000", "recall@r0", "recall@r2", "f1@r0", "f1@r2"}
+    rates = {"recall@r0", "recall@r2", "f1@r0", "f1@r2"}
+    assert unknown == {"map", "map_best", "map_worst", "map@10", "map@5000", *rates}
     assert result["precision@r2"] == 0
 
 
@@ -468,7 +549,8 @@ def test_ranking_lengths_must_be_integers_from_1(at):
 
 def test_no_radii_and_no_lengths_leave_the_rest():
     result = evaluate_codes(CODES, [0, 1, 2], CODES, [0, 1, 2], radii=(), at=())
-    assert list(result) == ["map", "unique_codes", "mean_active", "sd_active"]
+    content = ["unique_codes", "mean_active", "sd_active"]
+    assert list(result) == ["map", "map_best", "map_worst", "ramap", *content]
 
 
 @pytest.mark.parametrize("relevant", [[True, False], [[1, 0]]], ids=str)

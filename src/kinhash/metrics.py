@@ -5,16 +5,18 @@ items, and how many relevant ones, lie at each distance. Where the order inside 
 value is its expectation over all orders, in closed form: shuffling the database changes nothing.
 """
 
+import os
 import warnings
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import digamma
 
+from kinhash import _native
 from kinhash.codes import Codes
-from kinhash.errors import InvalidInputError
+from kinhash.errors import InvalidInputError, unknown_name
 
 Array = npt.NDArray[Any]
 
@@ -32,7 +34,8 @@ def evaluate_codes(
 
     All rates are fractions, and means over queries:
 
-    - `map`: expected average precision of the whole ranking.
+    - `map`: expected average precision of the whole ranking; `map_best` and `map_worst`: with the
+      luckiest and unluckiest order inside ties. `ramap`: see `radius_aware_precision`.
     - `map@{k}`, `mp@{k}` for each k in `at`: average precision and precision of the first k.
       Average precision at k is divided by min(k, relevant items), precision by min(k, n).
     - `precision@r{r}`, `recall@r{r}` for each r in `radii`: a query that retrieves nothing has
@@ -79,7 +82,12 @@ def evaluate_codes(
             "they are left out of map, map@k and recall.",
             stacklevel=2,
         )
-    result = {"map": _mean_of_known(average_precision(n_all, n_relevant))}
+    result = {
+        "map": _mean_of_known(average_precision(n_all, n_relevant)),
+        "map_best": _mean_of_known(average_precision(n_all, n_relevant, ties="best")),
+        "map_worst": _mean_of_known(average_precision(n_all, n_relevant, ties="worst")),
+        "ramap": float(radius_aware_precision(n_all, n_relevant).mean()),
+    }
     for k in at:
         result[f"map@{k}"] = _mean_of_known(average_precision(n_all, n_relevant, at=k))
         result[f"mp@{k}"] = float(precision_at_k(n_all, n_relevant, k).mean())
@@ -119,8 +127,7 @@ def distance_table(
         np.asarray(query_labels), len(query_codes), np.asarray(db_labels), len(db_codes)
     )
     # Items that share a code share a distance: measure it once and weigh it by their number.
-    words, code_of_item = np.unique(db_codes.words, axis=0, return_inverse=True)
-    code_of_item = code_of_item.reshape(-1)
+    words, code_of_item = _different(db_codes.words)
     n_distances = db_codes.n_bits * (2 if db_codes.signed else 1) + 1
     n_all = _counts_by_distance(query_codes.words, words, np.bincount(code_of_item), n_distances)
     n_relevant = np.empty_like(n_all)
@@ -133,8 +140,14 @@ def distance_table(
     return n_all, n_relevant
 
 
-def average_precision(n_all: Array, n_relevant: Array, *, at: int | None = None) -> Array:
-    """Return each query's average precision, expected over all orders inside ties.
+def average_precision(
+    n_all: Array,
+    n_relevant: Array,
+    *,
+    at: int | None = None,
+    ties: Literal["expected", "best", "worst"] = "expected",
+) -> Array:
+    """Return each query's average precision, by default expected over all orders inside ties.
 
     The sum of precisions at the relevant positions, over the number of relevant items; with `at`,
     the sum over the first `at` positions, over min(at, number of relevant items).
@@ -143,13 +156,37 @@ def average_precision(n_all: Array, n_relevant: Array, *, at: int | None = None)
         n_all: Items at each distance, `(n_queries, n_distances)`, nearest first.
         n_relevant: Relevant ones among them, same shape.
         at: Where the ranking is cut off, at least 1; None ranks everything.
+        ties: "expected" over all orders, or the "best" or "worst" of them: what a lucky or an
+            unlucky order of the database gives.
 
     Returns:
         float64, `(n_queries,)`; nan for a query without a relevant item.
+
+    Raises:
+        InvalidInputError: `ties` is unknown.
     """
+    if ties not in ("expected", "best", "worst"):
+        raise unknown_name("kind of ties", str(ties), ("expected", "best", "worst"))
     n_before = np.cumsum(n_all, axis=1) - n_all
     hits_before = np.cumsum(n_relevant, axis=1) - n_relevant
     n_counted = _counted(n_all, at)
+    if ties == "expected":
+        total = _expected_precisions(n_all, n_relevant, n_counted, n_before, hits_before)
+    else:
+        # Relevant ones stand first or last in their tie: after `skipped` others, the j-th of them
+        # has hits_before + j hits at position n_before + skipped + j.
+        skipped = 0 if ties == "best" else n_all - n_relevant
+        n_hits = np.clip(n_counted - skipped, 0, n_relevant)
+        start = n_before + skipped
+        harmonic = digamma(start + n_hits + 1.0) - digamma(start + 1.0)
+        total = (n_hits + (hits_before - start) * harmonic).sum(axis=1)
+    return _ratio(total, _capped(n_relevant.sum(axis=1), at), empty=np.nan)
+
+
+def _expected_precisions(
+    n_all: Array, n_relevant: Array, n_counted: Array, n_before: Array, hits_before: Array
+) -> Array:
+    """Return the expected sum of precisions at the relevant ones of the counted positions."""
     # The k-th of a tie's n items, r of them relevant, is relevant with probability r / n. It then
     # has 1 + (k - 1) c expected hits of its own tie up to itself, where c = (r - 1) / (n - 1), and
     # stands at position n_before + k. So the tie adds
@@ -158,8 +195,56 @@ def average_precision(n_all: Array, n_relevant: Array, *, at: int | None = None)
     c = (n_relevant - 1) / np.maximum(n_all - 1, 1)
     harmonic = digamma(n_before + n_counted + 1.0) - digamma(n_before + 1.0)
     sums = n_counted * c + (hits_before + 1 - c * (n_before + 1)) * harmonic
-    total = (n_relevant / np.maximum(n_all, 1) * sums).sum(axis=1)
-    return _ratio(total, _capped(n_relevant.sum(axis=1), at), empty=np.nan)
+    total: Array = (n_relevant / np.maximum(n_all, 1) * sums).sum(axis=1)
+    return total
+
+
+def radius_aware_precision(n_all: Array, n_relevant: Array) -> Array:
+    """Return each query's mean precision over all radii: its mean over queries is RAMAP.
+
+    Jiang, Li and Li (2019), "On the evaluation metric for hashing", without their cost of looking
+    up: precision within radius 0, 1, ... up to the code's length, 0 where nothing is retrieved.
+    Codes whose answers lie near are told from codes that rank as well at a larger distance.
+
+    Args:
+        n_all: Items at each distance, `(n_queries, n_distances)`, column d for distance d.
+        n_relevant: Relevant ones among them, same shape.
+    """
+    precisions = _ratio(np.cumsum(n_relevant, axis=1), np.cumsum(n_all, axis=1), empty=0.0)
+    mean: Array = precisions.mean(axis=1)
+    return mean
+
+
+def precision_recall_curve(
+    n_all: Array, n_relevant: Array, *, max_radius: int | None = None, n_levels: int = 100
+) -> tuple[Array, Array]:
+    """Return recall levels and the mean precision at each, for what lies within a radius.
+
+    A query's precision at a level is that of the shortest ranking that reaches the level, with the
+    relevant items of a tie spread evenly over it, and 0 where the radius does not reach so far.
+
+    Args:
+        n_all: Items at each distance, `(n_queries, n_distances)`, column d for distance d.
+        n_relevant: Relevant ones among them, same shape.
+        max_radius: Largest accepted distance; None accepts all.
+        n_levels: How many levels: 1 / n_levels, 2 / n_levels, ... 1.
+
+    Returns:
+        Two float64 arrays, `(n_levels,)`. Queries without a relevant item are left out.
+    """
+    some = n_relevant.sum(axis=1) > 0
+    n_all, n_relevant = n_all[some], n_relevant[some]
+    levels = np.arange(1, n_levels + 1) / n_levels
+    total = np.zeros(n_levels)
+    for everything, relevant in zip(n_all, n_relevant, strict=True):
+        wanted = levels * relevant.sum()
+        hits, positions = np.cumsum(relevant), np.cumsum(everything)
+        tie = np.searchsorted(hits, wanted - 1e-9)  # the first whose hits reach the level
+        before = hits[tie] - relevant[tie]
+        share = (wanted - before) / relevant[tie]
+        precision = wanted / (positions[tie] - everything[tie] + share * everything[tie])
+        total += precision if max_radius is None else np.where(tie <= max_radius, precision, 0.0)
+    return levels, total / max(1, len(n_all))
 
 
 def precision_at_k(n_all: Array, n_relevant: Array, k: int) -> Array:
@@ -228,15 +313,70 @@ def average_precision_of_ranking(relevant: npt.ArrayLike, *, at: int | None = No
     return _ratio(totals, _capped(relevant.sum(axis=1), at), empty=np.nan)
 
 
+def evaluate_vectors(
+    query_vectors: Array,
+    query_labels: npt.ArrayLike,
+    db_vectors: Array,
+    db_labels: npt.ArrayLike,
+    *,
+    at: Sequence[int] = (10, 5000),
+) -> dict[str, float]:
+    """Return `map`, `map@{k}` and `mp@{k}` of ranking by Euclidean distance: the baseline "L2".
+
+    Takes and gives what `evaluate_codes` does; rankings are strict, and every item is ranked.
+
+    Args:
+        query_vectors: `(n_queries, d)`.
+        query_labels: As in `evaluate_codes`.
+        db_vectors: `(n, d)`.
+        db_labels: As in `evaluate_codes`.
+        at: Ranking lengths, each at least 1.
+    """
+    at = _checked_integers("at", at, least=1)
+    queries = np.asarray(query_vectors, np.float32)
+    database = np.asarray(db_vectors, np.float32)
+    if queries.ndim != 2 or database.ndim != 2 or queries.shape[1] != database.shape[1]:
+        raise InvalidInputError(
+            "`query_vectors` and `db_vectors` must be two-dimensional and of one width, got "
+            f"shapes {queries.shape} and {database.shape}."
+        )
+    query_labels, db_labels = _checked_labels(
+        np.asarray(query_labels), len(queries), np.asarray(db_labels), len(database)
+    )
+    lengths = np.square(database).sum(axis=1)
+    names = ["map", *(f"{kind}@{k}" for k in at for kind in ("map", "mp"))]
+    found: dict[str, list[Array]] = {name: [] for name in names}
+    for same, relevant in _relevant_items(query_labels, db_labels):
+        for rows in np.array_split(np.flatnonzero(same), max(1, int(same.sum()) // 64)):
+            order = np.argsort(lengths - 2 * (queries[rows] @ database.T), axis=1, kind="stable")
+            ranked = relevant[order]
+            found["map"].append(average_precision_of_ranking(ranked))
+            for k in at:
+                found[f"map@{k}"].append(average_precision_of_ranking(ranked, at=k))
+                found[f"mp@{k}"].append(ranked[:, :k].mean(axis=1))
+    return {name: _mean_of_known(np.concatenate(parts)) for name, parts in found.items()}
+
+
+def _different(words: Array) -> tuple[Array, Array]:
+    """Return the different rows of `words`, and which of them each row is."""
+    if words.shape[1] == 1:  # as numbers, which is many times faster than as rows
+        numbers, row_of = np.unique(words[:, 0], return_inverse=True)
+        return numbers[:, None], row_of
+    rows, row_of = np.unique(words, axis=0, return_inverse=True)
+    return rows, row_of.reshape(-1)
+
+
 def _counts_by_distance(queries: Array, words: Array, n_items: Array, n_distances: int) -> Array:
     """Count, for each row of `queries`, the items at each distance; `words[i]` is `n_items[i]`."""
-    planes = np.ascontiguousarray(words.T)  # (n_words, n): adding up whole rows is fast
-    weights = n_items.astype(np.float64)  # exact: counts stay far below 2**53
-    counts = np.empty((len(queries), n_distances), np.int64)
-    for row, query in enumerate(queries):
-        differing = np.bitwise_count(planes ^ query[:, None]).sum(axis=0, dtype=np.intp)
-        counts[row] = np.bincount(differing, weights, n_distances)
-    return counts
+    counts = np.empty((len(queries), 64 * words.shape[1] + 1), np.int64)
+    _native.count_distances(
+        np.ascontiguousarray(queries),
+        np.ascontiguousarray(words),
+        n_items.astype(np.uint32),
+        counts,
+        os.cpu_count() or 1,
+    )
+    return counts[:, :n_distances]
 
 
 def _relevant_items(query_labels: Array, db_labels: Array) -> Iterator[tuple[Array, Array]]:

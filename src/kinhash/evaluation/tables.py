@@ -17,10 +17,13 @@ from kinhash.errors import unknown_name
 Row = dict[str, Any]
 Format = Literal["table", "json", "csv"]
 
-_RATES = ("map", "mp", "precision", "recall", "f1", "empty")
+_RATES = ("map", "map_best", "map_worst", "ramap", "mp", "precision", "recall", "f1", "empty")
 _NAMES = {
     "n_bits": "bits",
     "map": "mAP",
+    "map_best": "best mAP",
+    "map_worst": "worst mAP",
+    "ramap": "RAMAP",
     "mp": "precision",
     "f1": "F1",
     "mean_matches": "answers",
