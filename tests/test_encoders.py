@@ -3,10 +3,20 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from threadpoolctl import threadpool_info
 
 from kinhash import _native
-from kinhash.encoders import CodEncoder, IstaEncoder, LinearEncoder, unit_length
-from kinhash.errors import InvalidInputError
+from kinhash.encoders import (
+    AnchorGraphEncoder,
+    ClassEncoder,
+    CodEncoder,
+    IstaEncoder,
+    KernelEncoder,
+    LinearEncoder,
+    unit_length,
+)
+from kinhash.encoders.blocks import one_blas_thread
+from kinhash.errors import FormatError, InvalidInputError
 from kinhash.training.network import CodNetwork, IstaNetwork
 
 
@@ -131,7 +141,7 @@ def test_an_unknown_instruction_set_is_refused():
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float16, np.int32, np.uint8, bool])
 def test_other_types_are_converted_in_pieces(rng, dtype, monkeypatch):
-    monkeypatch.setattr("kinhash.encoders.CHUNK_BYTES", 10 * 4 * 8)
+    monkeypatch.setattr("kinhash.encoders.base.CHUNK_BYTES", 10 * 4 * 8)
     encoder = random_encoder(rng, IstaEncoder, 33, 8)
     X = (rng.normal(size=(55, 8)) > 0).astype(dtype)
     assert encoder.encode(X) == encoder.encode(X.astype(np.float32))
@@ -139,7 +149,7 @@ def test_other_types_are_converted_in_pieces(rng, dtype, monkeypatch):
 
 @pytest.mark.parametrize(("value", "name"), [(np.nan, "NaN"), (np.inf, "infinity")])
 def test_the_first_row_that_is_not_finite_is_named(rng, monkeypatch, value, name):
-    monkeypatch.setattr("kinhash.encoders.CHUNK_BYTES", 1000 * 4 * 8)
+    monkeypatch.setattr("kinhash.encoders.base.CHUNK_BYTES", 1000 * 4 * 8)
     encoder = random_encoder(rng, IstaEncoder, 33, 8)
     X = rng.normal(size=(3000, 8))
     X[2750, 1] = X[2222, 3] = value
@@ -164,3 +174,89 @@ def test_another_width_is_refused_with_both_widths(rng):
 def test_a_row_of_the_mean_gets_the_code_of_zero(rng):
     encoder = random_encoder(rng, IstaEncoder, 33, 8)
     assert encoder.encode(encoder.mean[None]).n_active.tolist() == [0]
+
+
+def random_block_encoder(rng, kind, n_features=7):
+    def floats(*shape):
+        return rng.normal(size=shape).astype(np.float32)
+
+    common = {"mean": floats(n_features), "scale": np.abs(floats(n_features))}
+    if kind is KernelEncoder:
+        return KernelEncoder(
+            **common, anchors=floats(30, n_features), W=floats(20, 30), bias=floats(20), gamma=0.1
+        )
+    if kind is AnchorGraphEncoder:
+        return AnchorGraphEncoder(
+            **common,
+            anchors=floats(30, n_features),
+            W=floats(12, 30),
+            thresholds=np.abs(floats(2, 8)),
+            n_nearest=4,
+            width=2.0,
+        )
+    return ClassEncoder(
+        **common,
+        support=floats(24, n_features),
+        coefficients=rng.normal(size=(2, 24)),
+        intercepts=rng.normal(size=3),
+        n_support=np.array([10, 8, 6]),
+        class_codes=np.eye(3, 20, dtype=np.uint8),
+        gamma=0.1,
+    )
+
+
+def block_encoders():
+    return pytest.mark.parametrize("kind", [KernelEncoder, AnchorGraphEncoder, ClassEncoder])
+
+
+@block_encoders()
+def test_a_block_encoder_gives_a_row_one_code_in_any_batch(rng, kind):
+    encoder = random_block_encoder(rng, kind)
+    X = rng.normal(size=(1000, 7)).astype(np.float32)
+    whole = encoder.encode(X)
+    assert np.array_equal(whole.to_dense(), encoder.forward(X) > 0)
+    order = rng.permutation(len(X))
+    assert encoder.encode(X[order]) == whole[order]
+    for start, stop in ((0, 0), (0, 1), (5, 262), (300, 1000)):
+        assert encoder.encode(X[start:stop]) == whole[start:stop]
+    for n_threads in (1, 2, 7):
+        assert encoder.encode(X, n_threads=n_threads) == whole
+
+
+@block_encoders()
+def test_a_block_encoder_names_the_first_bad_row(rng, kind):
+    encoder = random_block_encoder(rng, kind)
+    X = rng.normal(size=(1000, 7)).astype(np.float32)
+    X[900, 1], X[700, 2] = np.nan, np.inf
+    with pytest.raises(InvalidInputError, match=r"contains infinity in row 700\."):
+        encoder.encode(X)
+    X[600, 3] = 3e38
+    with pytest.raises(InvalidInputError, match="too large for this encoder in row 600"):
+        encoder.encode(X)
+
+
+@block_encoders()
+def test_a_block_encoder_is_restored_from_its_arrays_and_nothing_else(rng, kind):
+    encoder = random_block_encoder(rng, kind)
+    restored = kind.restore(encoder.arrays(), encoder.settings())
+    assert restored.fingerprint == encoder.fingerprint
+    arrays = encoder.arrays()
+    for name, array in arrays.items():
+        for wrong in (array[..., None], array[:0], array.astype(np.int32)):
+            with pytest.raises(FormatError, match=r"of the encoder must be .* the file has "):
+                kind.restore(arrays | {name: wrong}, encoder.settings())
+    with pytest.raises(FormatError, match=rf"a '{kind.kind}' encoder has .* the file has "):
+        kind.restore({"mean": encoder.mean}, encoder.settings())
+
+
+def test_threads_of_blas_are_given_back_by_the_last_one_out():
+    def n_threads():
+        return {library["num_threads"] for library in threadpool_info()}
+
+    before = n_threads()
+    with one_blas_thread():
+        with one_blas_thread():
+            pass
+        blas = [lib for lib in threadpool_info() if lib["user_api"] == "blas"]
+        assert all(library["num_threads"] == 1 for library in blas)
+    assert n_threads() == before

@@ -76,10 +76,16 @@ def test_the_public_names_are_those_of_the_contract():
         "load",
     ]
     assert sorted(kinhash.methods.__all__) == [
+        "AGH",
+        "ClassCode",
+        "DH",
         "HashMethod",
+        "ITQ",
+        "KSH",
         "LSH",
         "METHODS",
         "NNHash",
+        "SSH",
         "SparseHash",
         "load",
     ]

@@ -9,11 +9,14 @@ from kinhash.datasets import Dataset, Split
 from kinhash.errors import InvalidInputError, NotFittedError
 from kinhash.evaluation.protocol import (
     evaluate_fitted,
+    evaluate_l2,
     evaluate_method,
     precision_against_radius,
     recall_against_radius,
+    split_hash,
+    unseen_class_splits,
 )
-from kinhash.methods import LSH
+from kinhash.methods import ITQ, LSH, SSH
 
 
 @pytest.fixture
@@ -141,3 +144,85 @@ def test_a_data_set_without_labels_is_refused(data, part):
 
 def test_examples_run():
     assert doctest.testmod(kinhash.evaluation.protocol).failed == 0
+
+
+def test_unsupervised_methods_learn_from_the_database(data, part, monkeypatch):
+    fitted = []
+
+    def noting(kind):
+        fit = kind.fit
+
+        def noted(self, X, y=None, **options):
+            fitted.append((kind.__name__, len(X), y is None))
+            return fit(self, X, y, **options)
+
+        monkeypatch.setattr(kind, "fit", noted)
+
+    noting(ITQ)
+    noting(SSH)
+    evaluate_method(ITQ(n_bits=4), data, part)
+    evaluate_method(SSH(n_bits=4), data, part)
+    assert fitted == [("ITQ", 40, True), ("SSH", 20, False)]
+
+
+def test_the_hash_of_a_split_tells_its_parts_apart(part):
+    same = Split(part.train.copy(), part.query.copy(), part.database.copy())
+    assert split_hash(same) == split_hash(part)
+    others = [
+        Split(part.train[1:], part.query, part.database),
+        Split(part.train, part.query[:-1], part.database),
+        Split(part.train, part.query, part.train),
+        Split(part.query, part.train, part.database),
+        # The same rows in a row, dealt otherwise.
+        Split(np.append(part.train, part.query[0]), part.query[1:], part.database),
+    ]
+    assert len({split_hash(other) for other in [part, *others]}) == 6
+
+
+def test_the_record_of_an_evaluation_names_its_split(data, part):
+    assert evaluate_method(LSH(n_bits=4), data, part).split_hash == split_hash(part)
+
+
+def test_vectors_are_measured_on_the_same_split(data, part):
+    metrics, digest = evaluate_l2(data, part, at=[5])
+    assert digest == split_hash(part)
+    assert 0.5 < metrics["map"] <= 1
+    leaking = Split(part.train, part.query, np.arange(60))
+    with pytest.raises(InvalidInputError, match=r"also in `part.database`"):
+        evaluate_l2(data, leaking)
+
+
+def test_unseen_classes_are_searched_and_never_trained_on():
+    rng = np.random.default_rng(0)
+    labels = np.repeat(np.arange(10), 12).astype(np.int64)
+    data = Dataset("ten", rng.normal(size=(120, 3)).astype(np.float32), labels=labels)
+    folds = unseen_class_splits(data, 0, n_train=5, n_query=3)
+    assert len(folds) == 4
+    seen_as_query = set()
+    for part in folds:
+        unseen = set(labels[part.query])
+        seen_as_query |= unseen
+        assert len(unseen) == 3
+        assert set(labels[part.database]) == unseen
+        assert set(labels[part.train]) == set(range(10)) - unseen
+        assert len(part.train) == 7 * 5
+        assert len(part.query) == 3 * 2  # a sixth of twelve
+        assert len(part.database) == 3 * 10
+        assert not set(part.query) & set(part.database)
+    assert seen_as_query == set(range(10))
+    again = unseen_class_splits(data, 0, n_train=5, n_query=3)
+    assert [split_hash(a) for a in folds] == [split_hash(b) for b in again]
+    assert split_hash(folds[0]) != split_hash(unseen_class_splits(data, 1, n_train=5)[0])
+
+
+@pytest.mark.parametrize("n_unseen", [0, 2, 3])
+def test_two_classes_must_be_left_to_train_on(data, n_unseen):
+    with pytest.raises(InvalidInputError, match=f"`n_unseen`.*1 to 1 of the 3.*got {n_unseen}"):
+        unseen_class_splits(data, n_unseen=n_unseen)
+
+
+def test_unseen_classes_need_classes(data):
+    tags = Dataset("tags", data.vectors, labels=np.ones((60, 2), np.uint8))
+    for other in (tags, Dataset("none", data.vectors)):
+        with pytest.raises(InvalidInputError, match=f"one class per item.*{other.name!r}"):
+            unseen_class_splits(other)

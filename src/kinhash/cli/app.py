@@ -7,11 +7,13 @@ from typing import Annotated
 import typer
 
 from kinhash.cli import options
+from kinhash.cli.compare import compare
 from kinhash.cli.demo import demo
 from kinhash.cli.encode import encode
 from kinhash.cli.evaluate import evaluate
 from kinhash.cli.index import index
 from kinhash.cli.info import info
+from kinhash.cli.reproduce import reproduce
 from kinhash.cli.search import search
 from kinhash.cli.train import train
 
@@ -22,6 +24,8 @@ EXAMPLES: dict[Callable[..., None], str] = {
     index: "kinhash index codes.kinhash --out items.kinhash",
     search: "kinhash search items.kinhash --model model.kinhash --queries digits --radius 2",
     evaluate: "kinhash evaluate model.kinhash digits",
+    compare: "kinhash compare digits --methods sparsehash,itq,lsh --out comparison",
+    reproduce: "kinhash reproduce cifar10 --out cifar10",
     info: "kinhash info model.kinhash",
 }
 """Each command, in the order of `kinhash --help`, and the example that ends its help."""

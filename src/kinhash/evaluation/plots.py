@@ -6,7 +6,9 @@ Importing this module needs matplotlib. No figure touches pyplot or its state.
 import base64
 import io
 import itertools
+import os
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -90,6 +92,92 @@ def plot_precision_against_radius(curves: Mapping[tuple[str, int], npt.ArrayLike
 
 
 @mpl.rc_context(_STYLE)
+def plot_precision_recall(panels: Mapping[str, Mapping[str, npt.ArrayLike]]) -> Figure:
+    """Return precision against recall, a panel beside the other, with one legend.
+
+    Args:
+        panels: By title, by method, the mean precision at equally spaced levels of recall up to 1;
+            the same methods in every panel. What a radius does not reach has precision 0 and is not
+            drawn.
+    """
+    _check_any("panels", panels)
+    figure = Figure(figsize=(10, 3.9), layout="constrained")
+    all_axes = np.atleast_1d(figure.subplots(1, len(panels), sharey=True))
+    for axes, (title, curves) in zip(all_axes, panels.items(), strict=True):
+        _check_any("panels", curves)
+        for rank, (name, values) in enumerate(curves.items()):
+            percent = 100 * np.asarray(values, dtype=float)
+            levels = 100 * np.arange(1, len(percent) + 1) / len(percent)
+            reached = percent > 0
+            axes.plot(
+                levels[reached],
+                percent[reached],
+                label=name,
+                color=_COLOURS[rank % len(_COLOURS)],
+                linestyle=_DASHES[rank // len(_COLOURS) % len(_DASHES)],
+                marker=_MARKERS[rank % len(_MARKERS)],
+                markevery=max(1, len(percent) // 8),
+                clip_on=False,
+            )
+        axes.set_title(title)
+        axes.set_xlabel("recall (%)")
+        axes.set_xlim(0, 100)
+        axes.set_ylim(0, 100)
+    all_axes[0].set_ylabel("precision (%)")
+    figure.legend(*all_axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
+    return figure
+
+
+@mpl.rc_context(_STYLE)
+def plot_trade_off(
+    points: Mapping[str, Sequence[tuple[float, float, float]]], *, brute_force: float | None = None
+) -> Figure:
+    """Return recall and precision against the time of a query, a line through radius 0, 1, 2 each.
+
+    Args:
+        points: By method, for radius 0, 1, ...: recall, precision (fractions) and microseconds.
+        brute_force: Microseconds of comparing everything, drawn as a line.
+    """
+    _check_any("points", points)
+    figure = Figure(figsize=(10, 3.9), layout="constrained")
+    both = figure.subplots(1, 2)
+    for at, (axes, measure) in enumerate(zip(both, ("recall", "precision"), strict=True)):
+        for rank, (name, line) in enumerate(points.items()):
+            values = np.asarray(line, dtype=float)
+            axes.plot(
+                values[:, 2],
+                100 * values[:, at],
+                label=name,
+                color=_COLOURS[rank % len(_COLOURS)],
+                linestyle=_DASHES[rank // len(_COLOURS) % len(_DASHES)],
+                marker=_MARKERS[rank % len(_MARKERS)],
+                clip_on=False,
+            )
+            for radius, (x, y) in enumerate(zip(values[:, 2], 100 * values[:, at], strict=True)):
+                if rank == 0:  # the others go the same way, and labels would hide them
+                    axes.annotate(
+                        f"r = {radius}", (x, y), (4, 5), textcoords="offset points", fontsize=8
+                    )
+        if brute_force is not None:
+            axes.axvline(brute_force, color=INK, linewidth=1.2, linestyle=(0, (2, 2)))
+            axes.annotate(
+                "comparing everything",
+                (brute_force, 97),
+                (-5, 0),
+                textcoords="offset points",
+                rotation=90,
+                va="top",
+                ha="right",
+                fontsize=8.5,
+            )
+        axes.set_xscale("log")
+        axes.set_xlabel("microseconds per query")
+        axes.set_ylabel(f"{measure} (%)")
+        axes.set_ylim(0, 100)
+    figure.legend(*both[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
+    return figure
+
+
 def plot_active_bits(codes_by_name: Mapping[str, Codes]) -> Figure:
     """Return histograms, one over the other, of how many bits of each code are active.
 
@@ -97,16 +185,27 @@ def plot_active_bits(codes_by_name: Mapping[str, Codes]) -> Figure:
         codes_by_name: At least one code under every name; signed ones count -1 as active.
     """
     _check_any("codes_by_name", codes_by_name)
+    n_bits = max(codes.n_bits for codes in codes_by_name.values())
+    counts = {name: np.bincount(codes.n_active) for name, codes in codes_by_name.items()}
+    return plot_active_counts(counts, n_bits)
+
+
+@mpl.rc_context(_STYLE)
+def plot_active_counts(counts: Mapping[str, npt.ArrayLike], n_bits: int) -> Figure:
+    """Return the same from how many codes have 0, 1, 2, ... active bits, under every name."""
+    _check_any("counts", counts)
     figure, axes = _figure(9, 3.4)
-    for rank, (name, codes) in enumerate(codes_by_name.items()):
-        shares = 100 * np.bincount(codes.n_active) / max(1, len(codes))
+    for rank, (name, numbers) in enumerate(counts.items()):
+        numbers = np.asarray(numbers, dtype=float)  # noqa: PLW2901 - the same, as an array
+        shares = 100 * numbers / max(1, numbers.sum())
+        mean = np.arange(len(numbers)) @ numbers / max(1, numbers.sum())
         edges = np.arange(len(shares) + 1) - 0.5
         colour = _COLOURS[rank % len(_COLOURS)]
         axes.stairs(shares, edges, fill=True, color=colour, alpha=0.2)
         axes.stairs(
             shares,
             edges,
-            label=f"{name}: mean {codes.n_active.mean():.1f} of {codes.n_bits}",
+            label=f"{name}: mean {mean:.1f} of {n_bits}",
             color=colour,
             linestyle=_DASHES[rank % len(_DASHES)],
             linewidth=1.6,
@@ -190,16 +289,32 @@ def plot_history(history: Sequence[Mapping[str, float]]) -> Figure:
     return figure
 
 
+def save_figure(figure: Figure, path: str | os.PathLike[str]) -> list[Path]:
+    """Write `figure` as `path`.png and `path`.svg, in a folder that is made if needed."""
+    stem = Path(path)
+    stem.parent.mkdir(parents=True, exist_ok=True)
+    files = [stem.with_name(f"{stem.name}.{kind}") for kind in ("png", "svg")]
+    for file in files:
+        kind = file.suffix[1:]
+        file.write_bytes(_drawn(figure, kind))
+    return files
+
+
 def data_uri(figure: Figure, format: Literal["svg", "png"] = "svg") -> str:  # noqa: A002 - its name
     """Return `figure` as a `data:` URI, ready to be the `src` of an `<img>`."""
-    media, metadata = {
-        "svg": ("image/svg+xml", {"Creator": None, "Date": None, "Format": None, "Type": None}),
-        "png": ("image/png", {"Software": None}),
-    }[format]
+    media = {"svg": "image/svg+xml", "png": "image/png"}[format]
+    return f"data:{media};base64,{base64.b64encode(_drawn(figure, format)).decode()}"
+
+
+def _drawn(figure: Figure, kind: str) -> bytes:
+    metadata: dict[str, Any] = {
+        "svg": {"Creator": None, "Date": None, "Format": None, "Type": None},
+        "png": {"Software": None},
+    }[kind]
     raw = io.BytesIO()
     with mpl.rc_context(_STYLE):
-        figure.savefig(raw, format=format, dpi=160, metadata=metadata)
-    return f"data:{media};base64,{base64.b64encode(raw.getvalue()).decode()}"
+        figure.savefig(raw, format=kind, dpi=160, metadata=metadata)
+    return raw.getvalue()
 
 
 def _against_radius(curves: Mapping[tuple[str, int], npt.ArrayLike], y_label: str) -> Figure:

@@ -1,6 +1,7 @@
-"""The evaluation protocol: learn on one part of a data set, search the rest with unseen queries."""
+"""The protocols: learn on one part of a data set, search another with unseen queries."""
 
 import dataclasses
+import hashlib
 import math
 import time
 from collections.abc import Sequence
@@ -13,7 +14,7 @@ from kinhash.codes import Codes
 from kinhash.datasets import Dataset, Split
 from kinhash.errors import InvalidInputError
 from kinhash.methods import HashMethod
-from kinhash.metrics import evaluate_codes
+from kinhash.metrics import evaluate_codes, evaluate_vectors
 
 Array = npt.NDArray[Any]
 
@@ -25,6 +26,7 @@ class Evaluation:
     Attributes:
         metrics: The measures of `kinhash.metrics.evaluate_codes`; rates are fractions.
         fit_seconds: How long `fit` took; nan for a method that came fitted.
+        split_hash: Which rows were trained on, searched with and searched: see `split_hash`.
         query_codes: One code per row of the split's `query`, in that order.
         query_labels: Their labels.
         database_codes: One code per row of the split's `database`, in that order.
@@ -33,6 +35,7 @@ class Evaluation:
 
     metrics: dict[str, float]
     fit_seconds: float
+    split_hash: str
     query_codes: Codes
     query_labels: Array
     database_codes: Codes
@@ -48,6 +51,9 @@ def evaluate_method(
     at: Sequence[int] = (10, 5000),
 ) -> Evaluation:
     """Fit `method` on `part.train` and measure searching `part.database` with `part.query`.
+
+    An unsupervised method is fitted on the vectors of `part.database`, of which the training items
+    are part: it needs no labels, so all that is there may serve, as in the paper.
 
     Args:
         method: Any hashing method; it is fitted in place.
@@ -70,7 +76,10 @@ def evaluate_method(
     """
     labels = _checked_labels(data, part)
     start = time.perf_counter()
-    method.fit(data.vectors[part.train], labels[part.train])
+    if method.unsupervised:
+        method.fit(data.vectors[part.database])
+    else:
+        method.fit(data.vectors[part.train], labels[part.train])
     seconds = time.perf_counter() - start
     found = evaluate_fitted(method, data, part, radii=radii, at=at)
     return dataclasses.replace(found, fit_seconds=seconds)
@@ -99,7 +108,94 @@ def evaluate_fitted(
     metrics = evaluate_codes(
         query_codes, query_labels, database_codes, database_labels, radii=radii, at=at
     )
-    return Evaluation(metrics, math.nan, query_codes, query_labels, database_codes, database_labels)
+    return Evaluation(
+        metrics,
+        math.nan,
+        split_hash(part),
+        query_codes,
+        query_labels,
+        database_codes,
+        database_labels,
+    )
+
+
+def evaluate_l2(
+    data: Dataset, part: Split, *, at: Sequence[int] = (10, 5000)
+) -> tuple[dict[str, float], str]:
+    """Return the measures of ranking by the vectors' own distance, and the split's hash.
+
+    Raises:
+        InvalidInputError: As `evaluate_method`.
+    """
+    labels = _checked_labels(data, part)
+    metrics = evaluate_vectors(
+        data.vectors[part.query],
+        labels[part.query],
+        data.vectors[part.database],
+        labels[part.database],
+        at=at,
+    )
+    return metrics, split_hash(part)
+
+
+def split_hash(part: Split) -> str:
+    """Return 16 hexadecimal digits that differ if any part of the split does."""
+    digest = hashlib.sha256()
+    for rows in (part.train, part.query, part.database):
+        digest.update(len(rows).to_bytes(8, "little"))
+        digest.update(np.ascontiguousarray(rows, "<i8").tobytes())
+    return digest.hexdigest()[:16]
+
+
+def unseen_class_splits(
+    data: Dataset, seed: int = 0, *, n_unseen: int = 3, n_train: int = 200, n_query: int = 100
+) -> list[Split]:
+    """Return splits that train on some classes and search among the others.
+
+    Codes of classes that were never learned say whether a method learned similarity or labels. The
+    classes are shuffled and dealt into folds of `n_unseen`; every class is unseen in at least one
+    fold. Here the training items are no part of the database.
+
+    Args:
+        data: A data set with class labels.
+        seed: Equal seeds give equal splits.
+        n_unseen: Classes per fold that are searched; the others are trained on.
+        n_train: Training items per seen class.
+        n_query: Queries per unseen class, at most a sixth of it.
+
+    Raises:
+        InvalidInputError: There are no class labels, or not at least two classes beside the unseen.
+    """
+    labels = _class_labels(data)
+    classes = np.random.default_rng(seed).permutation(np.unique(labels))
+    if not 1 <= n_unseen <= len(classes) - 2:
+        raise InvalidInputError(
+            f"`n_unseen` must leave two classes to train on: 1 to {len(classes) - 2} of the "
+            f"{len(classes)} classes of {data.name!r}, got {n_unseen}."
+        )
+    splits = []
+    for fold in range(-(-len(classes) // n_unseen)):
+        rng = np.random.default_rng((seed, fold))
+        unseen = np.roll(classes, -fold * n_unseen)[:n_unseen]
+        train, query, database = [], [], []
+        for label in classes:
+            rows = rng.permutation(np.flatnonzero(labels == label))
+            if label not in unseen:
+                train.append(rows[:n_train])
+                continue
+            n_queries = min(n_query, len(rows) // 6)
+            query.append(rows[:n_queries])
+            database.append(rows[n_queries:])
+        splits.append(Split(*(np.sort(np.concatenate(part)) for part in (train, query, database))))
+    return splits
+
+
+def _class_labels(data: Dataset) -> Array:
+    if data.labels is None or data.labels.ndim != 1:
+        raise InvalidInputError(
+            f"Unseen classes need one class per item, which data set {data.name!r} does not have."
+        )
+    return data.labels
 
 
 def recall_against_radius(evaluation: Evaluation, max_radius: int) -> Array:

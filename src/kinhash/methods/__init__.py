@@ -5,14 +5,35 @@ from typing import Any
 
 from kinhash import storage
 from kinhash.errors import FormatError
+from kinhash.methods.agh import AGH
 from kinhash.methods.base import HashMethod
+from kinhash.methods.classcode import ClassCode
+from kinhash.methods.dh import DH
+from kinhash.methods.itq import ITQ
+from kinhash.methods.ksh import KSH
 from kinhash.methods.lsh import LSH
 from kinhash.methods.nnhash import NNHash
 from kinhash.methods.sparsehash import SparseHash
+from kinhash.methods.ssh import SSH
 
-__all__ = ["LSH", "METHODS", "HashMethod", "NNHash", "SparseHash", "load"]
+__all__ = [
+    "AGH",
+    "DH",
+    "ITQ",
+    "KSH",
+    "LSH",
+    "METHODS",
+    "SSH",
+    "ClassCode",
+    "HashMethod",
+    "NNHash",
+    "SparseHash",
+    "load",
+]
 
-METHODS: dict[str, type[HashMethod]] = {m.name: m for m in (LSH, NNHash, SparseHash)}
+METHODS: dict[str, type[HashMethod]] = {
+    m.name: m for m in (AGH, ClassCode, DH, ITQ, KSH, LSH, NNHash, SparseHash, SSH)
+}
 
 
 def load(path: str | os.PathLike[str]) -> Any:  # noqa: ANN401 - a model or codes, as the file has it

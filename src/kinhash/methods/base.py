@@ -1,7 +1,10 @@
 """What every hashing method shares: checked input, codes, scikit-learn's face, files."""
 
+import contextlib
 import math
 import os
+import warnings
+from collections.abc import Iterator
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -34,6 +37,7 @@ class HashMethod(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # unty
     """
 
     name: ClassVar[str]  # in METHODS, files and the command line
+    unsupervised: ClassVar[bool] = False  # learns from vectors alone, so all there are may serve
 
     encoder_: Encoder
     history_: list[dict[str, float]]
@@ -95,6 +99,17 @@ class HashMethod(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # unty
             model.feature_names_in_ = np.asarray(header["feature_names"], dtype=object)
         return model
 
+    @contextlib.contextmanager
+    def _unchanged_on_failure(self) -> Iterator[None]:
+        """Put all attributes back if the block fails, or is interrupted."""
+        before = dict(self.__dict__)
+        try:
+            yield
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+
     def _check_fitted(self) -> None:
         if not self.__sklearn_is_fitted__():
             raise _SklearnNotFittedError(
@@ -155,3 +170,22 @@ def standardisation(X: Array) -> tuple[Array, Array, Array]:
     constant = spread <= 1e-6 * np.abs(mean) + np.finfo(np.float32).tiny
     scale = np.where(constant, 0.0, 1.0 / np.where(constant, 1.0, spread))
     return mean.astype(np.float32), scale.astype(np.float32), constant
+
+
+def check_varies(constant: Array) -> None:
+    """Take the mask of constant columns, and refuse or warn; called from what `fit` calls.
+
+    Raises:
+        InvalidInputError: No column varies.
+    """
+    if constant.all():
+        raise InvalidInputError("All columns of `X` are constant: there is nothing to learn.")
+    if constant.any():
+        columns = np.flatnonzero(constant)
+        some = ", ".join(map(str, columns[:5])) + (", ..." if len(columns) > 5 else "")
+        warnings.warn(
+            f"{len(columns)} of {len(constant)} columns of `X` are constant and are ignored: "
+            f"{some}.",
+            UserWarning,
+            stacklevel=4,
+        )

@@ -31,3 +31,17 @@ def check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
     """Raise InvalidInputError unless `value` is one of `choices`."""
     if value not in choices:
         raise unknown_name(name, str(value), choices)
+
+
+def check_directions(n_bits: int, n_rows: int, n_varying: int) -> None:
+    """Raise InvalidInputError unless the rows spread in at least `n_bits` orthogonal directions."""
+    if n_bits > n_varying:
+        raise InvalidInputError(
+            f"`n_bits` must be at most {n_varying}, the columns of `X` that are not constant, got "
+            f"{n_bits}: each bit has an orthogonal direction to itself. Lower `n_bits`."
+        )
+    if n_bits >= n_rows:
+        raise InvalidInputError(
+            f"`X` must have more rows than the {n_bits} bits, got {n_rows}: each bit has an "
+            "orthogonal direction to itself. Add rows, or lower `n_bits`."
+        )

@@ -2,13 +2,13 @@
 
 import math
 import warnings
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from kinhash.codes import MAX_BITS
-from kinhash.encoders import as_float32, unit_length
+from kinhash.encoders import Encoder, as_float32, unit_length
 from kinhash.errors import CollapseWarning, InvalidInputError, MissingExtraError
 from kinhash.methods.base import HashMethod, standardisation
 from kinhash.methods.parameters import check_choice, check_integer, check_number
@@ -28,6 +28,8 @@ MAX_CHECKED_ROWS = 10_000
 
 class SiameseMethod(HashMethod):
     """A network applied to both items of a pair. Subclasses give network, loss and remedy."""
+
+    _usual_beta: ClassVar[float] = 3.0
 
     n_bits: int
     beta: float
@@ -58,6 +60,18 @@ class SiameseMethod(HashMethod):
     def _healthy_distance(self) -> float:
         """Return how far apart, in l1 of the outputs, the loss wants dissimilar items."""
         raise NotImplementedError
+
+    def _lift(self, X: Array, mean: Array, scale: Array) -> Any:  # noqa: ANN401, ARG002 - see Inputs
+        """Return the fixed first layer, or None: standardised vectors go in, of unit length."""
+        return None
+
+    def _encoder(self, network: Any, mean: Array, scale: Array, lift: Any) -> Encoder:  # noqa: ANN401, ARG002 - torch stays out of signatures
+        """Return the trained network, with the first layer if there is one, as an encoder."""
+        encoder: Encoder = network.encoder(mean, scale)
+        return encoder
+
+    def _weight_decay(self) -> float:
+        return 0.0
 
     def _rate(self) -> float:
         return self.learning_rate or DEFAULT_RATES[self.optimizer]
@@ -148,31 +162,35 @@ class SiameseMethod(HashMethod):
             validation_share=self.validation_share,
             seed=self.seed,
             device=self.device,
+            weight_decay=self._weight_decay(),
         )
         title = f"{type(self).__name__}, {self.n_bits} bits"
         with single_thread(), progress_bar(title, shown=self.verbose) as report:
-            network = self._network(torch.from_numpy(self._dictionary(vectors, mean, scale)))
+            lift = self._lift(vectors, mean, scale)
+            dictionary = self._dictionary(vectors, mean, scale, lift)
+            network = self._network(torch.from_numpy(dictionary))
             self.history_, kept = train(
                 network,
                 self._loss(),
                 source,
-                Inputs(vectors, mean, scale, self.device),
+                Inputs(vectors, mean, scale, self.device, lift),
                 schedule,
                 report=report,
                 on_early=self._warn_early,
             )
-        self.encoder_ = network.encoder(mean, scale)
+        self.encoder_ = self._encoder(network, mean, scale, lift)
         self._warn_after(vectors, kept)
 
-    def _dictionary(self, X: Array, mean: Array, scale: Array) -> Array:
-        """Return `n_bits` random training vectors of unit length: the initial W."""
+    def _dictionary(self, X: Array, mean: Array, scale: Array, lift: Any) -> Array:  # noqa: ANN401 - see Inputs
+        """Return `n_bits` random training vectors as the network sees them: the initial W."""
         rng = np.random.default_rng(self.seed)
         rows = np.sort(rng.permutation(len(X))[: self.n_bits])
-        atoms = unit_length((as_float32(X[rows]) - mean) * scale)
+        atoms = (unit_length if lift is None else lift)((as_float32(X[rows]) - mean) * scale)
         atoms = atoms[np.any(atoms, axis=1)]
         # Too few different rows: random directions make up the number.
-        rest = rng.standard_normal((self.n_bits - len(atoms), X.shape[1])).astype(np.float32)
-        return rng.permutation(np.concatenate([atoms, unit_length(rest * (scale > 0))]))
+        used = scale > 0 if lift is None else np.ones(lift.n_outputs, bool)
+        rest = rng.standard_normal((self.n_bits - len(atoms), len(used))).astype(np.float32)
+        return rng.permutation(np.concatenate([atoms, unit_length(rest * used)]))
 
     def _warn_before(self, X: Array, constant: Array) -> None:
         if constant.all():
@@ -200,7 +218,7 @@ class SiameseMethod(HashMethod):
             cause, change = ("hardly move", "Raise") if self.beta < 1 else ("saturate", "Lower")
             message = (
                 f"Dissimilar items start {initial:.2g} bits apart: the inputs {cause} the "
-                f"network's outputs. {change} `beta` (now {self.beta:g}) to 3."
+                f"network's outputs. {change} `beta` (now {self.beta:g}) to {self._usual_beta:g}."
             )
         elif early < min(EARLY_DISTANCE, wanted * 3 / 7):
             message = (
@@ -220,7 +238,8 @@ class SiameseMethod(HashMethod):
         remedy = self._remedy()
         if kept["dissimilar_distance"] >= 2 * least:
             # The outputs differ, but not enough to round to different codes.
-            remedy = f"Outputs are far from binary: raise `beta` (now {self.beta:g}) to 3."
+            usual = f"raise `beta` (now {self.beta:g}) to {self._usual_beta:g}."
+            remedy = f"Outputs are far from binary: {usual}"
         warnings.warn(
             f"Dissimilar items share codes: {len(codes)} training rows have {codes.n_unique} "
             f"different code{'s' * (codes.n_unique > 1)}, {empty:.0%} of them the empty one. "

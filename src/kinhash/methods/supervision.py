@@ -55,7 +55,26 @@ def pair_source(
     return _from_vectors(X, n_neighbors, threshold, seed)
 
 
-def _from_labels(y: Any, n_rows: int) -> Source:  # noqa: ANN401 - any array-like or sparse
+def label_source(method: str, y: Any, n_rows: int) -> LabelSource | TagSource:  # noqa: ANN401 - any array-like or sparse
+    """Return the source for class labels or tags, for a method that cannot do without them.
+
+    Raises:
+        InvalidInputError: `y` is None or cannot be used.
+    """
+    if y is None:
+        raise InvalidInputError(
+            f"{method} requires y to be passed, but the target y is None. Pass class labels, or "
+            "use a method that learns from vectors alone, such as AGH or LSH."
+        )
+    return _from_labels(y, n_rows, else_="")
+
+
+def _from_labels(
+    y: Any,  # noqa: ANN401 - any array-like or sparse
+    n_rows: int,
+    *,
+    else_: str = ", or leave `y` out to learn from the vectors alone",
+) -> LabelSource | TagSource:
     labels: Any = y if scipy.sparse.issparse(y) else np.asarray(y)
     n_labels = labels.shape[0] if labels.ndim else 0
     if n_labels != n_rows:
@@ -66,10 +85,10 @@ def _from_labels(y: Any, n_rows: int) -> Source:  # noqa: ANN401 - any array-lik
         raise InvalidInputError(
             f"`y` must be (n,) labels or an (n, n_tags) 0/1 matrix, got shape {labels.shape}."
         )
-    return _from_classes(labels.reshape(-1))
+    return _from_classes(labels.reshape(-1), else_)
 
 
-def _from_classes(labels: Array) -> Source:
+def _from_classes(labels: Array, else_: str) -> LabelSource:
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
         row = int(np.argmax(~np.isfinite(labels)))
         raise InvalidInputError(f"`y` contains NaN or infinity in row {row}. Drop unlabelled rows.")
@@ -80,17 +99,17 @@ def _from_classes(labels: Array) -> Source:
     if len(sizes) == 1:
         raise InvalidInputError(
             f"`y` has a single class, {labels[0].item()!r}; learning codes needs at least two. "
-            "Add rows of other classes, or leave `y` out to learn from the vectors alone."
+            f"Add rows of other classes{else_}."
         )
     if sizes.max() == 1:
         raise InvalidInputError(
             f"`y` has {len(sizes)} classes of one row each, so no two rows are similar. "
-            "Add rows per class, or leave `y` out to learn from the vectors alone."
+            f"Add rows per class{else_}."
         )
     return source
 
 
-def _from_tags(tags: Any) -> Source:  # noqa: ANN401 - dense or sparse
+def _from_tags(tags: Any) -> TagSource:  # noqa: ANN401 - dense or sparse
     numbers = tags.dtype.kind in "biuf"
     if not numbers or not np.isin(scipy.sparse.csr_array(tags).data, (0, 1)).all():
         raise InvalidInputError("`y` with several columns must hold only 0 and 1, one per tag.")

@@ -1,0 +1,85 @@
+"""`kinhash compare`: which method suits this data."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kinhash.cli import options
+
+
+def compare(
+    data: options.Data,
+    *,
+    methods: Annotated[
+        str,
+        typer.Option(
+            "--methods",
+            metavar="NAME,NAME",
+            help="Methods to compare: sparsehash, nnhash, ksh, agh, ssh, dh, itq, lsh, classcode, "
+            "and l2 for the vectors themselves.",
+        ),
+    ] = "sparsehash,nnhash,ksh,itq,lsh,classcode,l2",
+    bits: Annotated[
+        str, typer.Option("--bits", metavar="N,N", help="Lengths of the codes.")
+    ] = "64",
+    splits: Annotated[
+        int, typer.Option("--splits", metavar="N", min=1, help="Random splits to average over.")
+    ] = 1,
+    unseen: Annotated[
+        bool,
+        typer.Option(
+            "--unseen", help="Search among classes that were never trained on, instead of all."
+        ),
+    ] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FOLDER",
+            help="Write a report with figures here, and go on from the records it holds.",
+            show_default=False,
+        ),
+    ] = None,
+    output: options.Output = options.Format.TABLE,
+    features: options.Features = None,
+    labels: options.Labels = None,
+    ids: options.Ids = None,
+    root: options.Root = None,
+    _debug: options.Debug = False,
+) -> None:
+    """Compare hashing methods on DATA, by the paper's measures.
+
+    Each method is fitted on the training part of a split and searches the database with queries it
+    has never seen. Unsupervised methods are fitted on the database.
+    """
+    import tempfile
+
+    from kinhash.cli import inputs
+    from kinhash.cli.messages import note
+    from kinhash.cli.results import emit
+    from kinhash.evaluation import comparison
+    from kinhash.evaluation.tables import render
+    from kinhash.progress import progress_bar
+
+    plan = comparison.planned(
+        [name.strip() for name in methods.split(",")], options.whole_numbers(bits, "--bits")
+    )
+    dataset = inputs.load_data(data, features=features, labels=labels, ids=ids, root=root)
+    with tempfile.TemporaryDirectory() as scratch, progress_bar("Comparing") as report:
+        folder = Path(scratch) if out is None else out / dataset.name
+        compared = comparison.compare(
+            folder,
+            dataset,
+            plan,
+            range(splits),
+            protocol="unseen" if unseen else "paper",
+            report=report,
+        )
+    emit(render(comparison.rows(compared), output.value))
+    for sentence in comparison.verdict(compared):
+        note(sentence)
+    if out is not None:
+        comparison.write(out, dataset, compared)
+        note(f"Wrote {out / comparison.REPORT}: open it in a browser.")

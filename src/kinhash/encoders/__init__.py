@@ -1,0 +1,38 @@
+"""How a vector becomes a code, without torch: arrays, and a formula."""
+
+from kinhash.encoders.anchor_graph import AnchorGraphEncoder
+from kinhash.encoders.base import CHUNK_BYTES, Encoder
+from kinhash.encoders.classes import ClassEncoder
+from kinhash.encoders.kernel import KernelEncoder
+from kinhash.encoders.linear import LinearEncoder
+from kinhash.encoders.network import HALF_WAY, CodEncoder, IstaEncoder
+from kinhash.encoders.vectors import CHUNK_ROWS, as_float32, check_finite, unit_length
+
+__all__ = [
+    "CHUNK_BYTES",
+    "CHUNK_ROWS",
+    "ENCODERS",
+    "HALF_WAY",
+    "AnchorGraphEncoder",
+    "ClassEncoder",
+    "CodEncoder",
+    "Encoder",
+    "IstaEncoder",
+    "KernelEncoder",
+    "LinearEncoder",
+    "as_float32",
+    "check_finite",
+    "unit_length",
+]
+
+ENCODERS: dict[str, type[Encoder]] = {
+    e.kind: e
+    for e in (
+        IstaEncoder,
+        CodEncoder,
+        LinearEncoder,
+        KernelEncoder,
+        AnchorGraphEncoder,
+        ClassEncoder,
+    )
+}

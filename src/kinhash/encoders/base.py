@@ -1,0 +1,153 @@
+"""`Encoder`: what every map from vectors to codes shares."""
+
+import dataclasses
+import functools
+import hashlib
+import os
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from kinhash.codes import Codes, words_per_code
+from kinhash.encoders.vectors import as_float32, check_finite
+from kinhash.errors import FormatError, InvalidInputError
+
+Array = npt.NDArray[Any]
+
+CHUNK_BYTES = 2**26  # converted at a time: bounds the memory for inputs that are not float32
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Encoder:
+    """Turns vectors into codes; what a fitted method leaves behind.
+
+    Inputs are standardised, `(x - mean) * scale`. Subclasses add the map from there to `n_bits`
+    outputs. Arrays are float32 unless a subclass says otherwise.
+    """
+
+    kind: ClassVar[str]
+
+    mean: Array  # (n_features,)
+    scale: Array  # (n_features,)
+
+    @property
+    def n_features(self) -> int:
+        """Width of the vectors it takes."""
+        return int(self.mean.shape[0])
+
+    @property
+    def n_bits(self) -> int:
+        """Entries per code it gives."""
+        raise NotImplementedError
+
+    @property
+    def signed(self) -> bool:
+        """Whether entries of its codes may be -1."""
+        return False
+
+    def forward(self, X: Array) -> Array:
+        """Return the real outputs behind the codes, float32 `(n, n_bits)`, in plain NumPy."""
+        raise NotImplementedError
+
+    def _encode_chunk(self, X: Array, words: Array, n_threads: int) -> int:
+        """Write the codes of contiguous float32 rows into `words`.
+
+        Returns:
+            The first row that has no finite outputs, or `len(X)`.
+        """
+        raise NotImplementedError
+
+    def _shapes(self) -> dict[str, tuple[type[np.generic], tuple[int, ...]]]:
+        """Return the type and shape that each array must have."""
+        raise NotImplementedError
+
+    def encode(self, X: Array, *, n_threads: int | None = None) -> Codes:
+        """Return the codes of the rows of `X`.
+
+        A row's code does not depend on the rows around it. `X` may be memory-mapped and of any
+        real type: it is converted a chunk at a time.
+
+        Args:
+            X: `(n, n_features)` numbers.
+            n_threads: Threads to use; all cores by default.
+
+        Raises:
+            InvalidInputError: Another width, or a row with NaN, infinity or too large a value.
+        """
+        if X.ndim != 2 or X.shape[1] != self.n_features:
+            got = f"{X.shape[1]} columns" if X.ndim == 2 else f"shape {X.shape}"
+            raise InvalidInputError(
+                f"`X` has {got}, but the encoder takes vectors of {self.n_features} numbers."
+            )
+        n_threads = n_threads or os.cpu_count() or 1
+        words = np.empty((len(X), words_per_code(self.n_bits, signed=self.signed)), np.uint64)
+        # What needs no conversion goes in one call: threads take milliseconds to get going.
+        ready = X.dtype == np.float32 and X.flags.c_contiguous
+        step = max(1, len(X) if ready else CHUNK_BYTES // (4 * self.n_features))
+        for start in range(0, len(X), step):
+            chunk = as_float32(X[start : start + step])
+            row = self._encode_chunk(chunk, words[start : start + step], n_threads)
+            if row < len(chunk):
+                check_finite(np.asarray(X[start + row])[None], first_row=start + row)
+                raise InvalidInputError(
+                    f"`X` has a value too large for this encoder in row {start + row}. "
+                    "Scale the vectors as the training vectors were."
+                )
+        return Codes._trusted(words, self.n_bits, signed=self.signed)  # noqa: SLF001 - own words
+
+    def standardise(self, X: Array) -> Array:
+        """Return the rows of `X` as the map sees them, float32."""
+        standard: Array = (as_float32(X) - self.mean) * self.scale
+        return standard
+
+    @functools.cached_property
+    def fingerprint(self) -> str:
+        """A short text that only an encoder with the same arrays and settings has."""
+        digest = hashlib.sha256(f"{self.kind} {sorted(self.settings().items())}".encode())
+        for name, array in sorted(self.arrays().items()):
+            digest.update(f"{name} {array.shape}".encode())
+            digest.update(array.tobytes())
+        return digest.hexdigest()[:16]
+
+    def arrays(self) -> dict[str, Array]:
+        """Return the arrays to store, by name."""
+        fields = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+        return {name: value for name, value in fields.items() if isinstance(value, np.ndarray)}
+
+    def settings(self) -> dict[str, Any]:
+        """Return everything else to store: numbers and flags."""
+        fields = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+        return {name: value for name, value in fields.items() if name not in self.arrays()}
+
+    @classmethod
+    def restore(cls, arrays: dict[str, Array], settings: dict[str, Any]) -> Self:
+        """Return the encoder of stored arrays and settings.
+
+        Raises:
+            FormatError: Something is missing, superfluous, or of another shape.
+        """
+        names = {f.name for f in dataclasses.fields(cls)}
+        if names != arrays.keys() | settings.keys():
+            given = ", ".join(sorted(arrays.keys() | settings.keys()))
+            raise FormatError(
+                f"a {cls.kind!r} encoder has {', '.join(sorted(names))}; the file has {given}."
+            )
+        encoder = cls(**arrays, **settings)
+        encoder._check()
+        return encoder
+
+    def _check(self) -> None:
+        expected = self._shapes()
+        for name, array in self.arrays().items():
+            dtype, shape = expected[name]
+            if array.dtype != dtype or array.shape != shape or not len(array):
+                raise FormatError(
+                    f"`{name}` of the encoder must be {np.dtype(dtype)} of shape {shape}, "
+                    f"the file has {array.dtype} of shape {array.shape}."
+                )
+
+
+def shape_of(array: Array) -> tuple[int, int]:
+    """Return the shape of a matrix, or zeros for what is none: nothing else fits those."""
+    return array.shape if array.ndim == 2 else (0, 0)

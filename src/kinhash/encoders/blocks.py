@@ -1,0 +1,76 @@
+"""`BlockEncoder`: maps that NumPy evaluates, in blocks of rows shared out among threads."""
+
+import contextlib
+import dataclasses
+import functools
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from threadpoolctl import ThreadpoolController
+
+from kinhash import _native
+from kinhash.encoders.base import Encoder
+
+Array = npt.NDArray[Any]
+
+BLOCK_ROWS = 256
+
+_lock = threading.Lock()
+_n_inside = 0
+_limits: Any = None
+
+
+@functools.cache
+def _blas() -> Any:  # noqa: ANN401 - untyped
+    return ThreadpoolController()  # looks through all loaded libraries: once is enough
+
+
+@contextlib.contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Keep matrix products to the thread that asks for them, until the last one leaves.
+
+    The blocks run in parallel already; and how a product is cut up for several threads could
+    change its last digits.
+    """
+    global _n_inside, _limits  # noqa: PLW0603 - BLAS has one setting for the whole process
+    with _lock:
+        if _n_inside == 0:
+            _limits = _blas().limit(limits=1, user_api="blas")
+        _n_inside += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _n_inside -= 1
+            if _n_inside == 0:
+                _limits.restore_original_limits()
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class BlockEncoder(Encoder):
+    """Bit j is set where output j of `forward` is positive.
+
+    Matrix products may round a row differently in a matrix of another height. So every block has
+    `BLOCK_ROWS` rows, the last one filled up with zeros: a row's code is the same in any batch.
+    """
+
+    def _encode_chunk(self, X: Array, words: Array, n_threads: int) -> int:
+        starts = range(0, len(X), BLOCK_ROWS)
+
+        def encode_block(start: int) -> int:
+            rows = X[start : start + BLOCK_ROWS]
+            block = np.zeros((BLOCK_ROWS, self.n_features), np.float32)
+            block[: len(rows)] = rows
+            with np.errstate(all="ignore"):  # what is not finite is reported with its row
+                standard = self.standardise(block)
+                finite = np.isfinite(np.einsum("ij,ij->i", standard, standard))[: len(rows)]
+                bits = (self.forward(block)[: len(rows)] > 0).astype(np.int8)
+            _native.pack(bits, words[start : start + len(rows)], signed=False)
+            return len(X) if finite.all() else start + int(finite.argmin())
+
+        with one_blas_thread(), ThreadPoolExecutor(min(n_threads, len(starts)) or 1) as pool:
+            return min(pool.map(encode_block, starts), default=len(X))

@@ -1,0 +1,130 @@
+"""Encoders that the native kernel runs: a projection, then shrinkage (ISTA, coordinate descent)."""
+
+import dataclasses
+import functools
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from kinhash import _native
+from kinhash.encoders.base import Encoder, shape_of
+from kinhash.encoders.vectors import unit_length
+
+Array = npt.NDArray[Any]
+
+# An output o = tanh(beta h) is nearest to 1 when o > 1/2, that is h > atanh(1/2) / beta.
+HALF_WAY = math.atanh(0.5)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class NetworkEncoder(Encoder):
+    """What all of them share: inputs of unit length, a projection, and the kernel."""
+
+    W: Array  # (n_bits, n_features)
+
+    @property
+    def n_features(self) -> int:
+        """Width of the vectors it takes."""
+        return int(self.W.shape[1])
+
+    @property
+    def n_bits(self) -> int:
+        """Entries per code it gives."""
+        return int(self.W.shape[0])
+
+    def standardise(self, X: Array) -> Array:
+        """Return the rows of `X` as the network sees them: float32, unit length."""
+        return unit_length(super().standardise(X))
+
+    def _native_arguments(self) -> dict[str, Any]:
+        raise NotImplementedError
+
+    @functools.cached_property
+    def _native(self) -> _native.NetworkEncoder:
+        return _native.NetworkEncoder(
+            mean=self.mean, scale=self.scale, W=self.W, unit_length=True, **self._native_arguments()
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_native"}
+
+    def _encode_chunk(self, X: Array, words: Array, n_threads: int) -> int:
+        return self._native.encode(X, words, n_threads)
+
+    def _shapes(self) -> dict[str, tuple[type[np.generic], tuple[int, ...]]]:
+        n_bits, n_features = shape_of(self.W)
+        shapes: dict[str, tuple[int, ...]] = {
+            "mean": (n_features,),
+            "scale": (n_features,),
+            "W": (n_bits, n_features),
+            "S": (n_bits, n_bits),
+            "tau": (n_bits,),
+            "bias": (n_bits,),
+        }
+        return {name: (np.float32, shape) for name, shape in shapes.items()}
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _PursuitEncoder(NetworkEncoder):
+    """What both sparse encoders share: a lateral matrix, thresholds, and a tanh to binarise."""
+
+    S: Array  # (n_bits, n_bits)
+    tau: Array  # (n_bits,)
+    beta: float
+    n_steps: int
+    two_sided: bool
+
+    @property
+    def signed(self) -> bool:
+        """Whether entries of its codes may be -1."""
+        return self.two_sided
+
+    def _native_arguments(self) -> dict[str, Any]:
+        return {
+            "S": self.S,
+            "tau": self.tau,
+            "bias": np.zeros(self.n_bits, np.float32),
+            "cut": HALF_WAY / self.beta,
+            "n_steps": self.n_steps,
+            "two_sided": self.two_sided,
+            "coordinate_descent": self.kind == "cod",
+        }
+
+    def _shrink(self, v: Array) -> Array:
+        size: Array = np.maximum((np.abs(v) if self.two_sided else v) - self.tau, 0)
+        return np.copysign(size, v) if self.two_sided else size
+
+
+class IstaEncoder(_PursuitEncoder):
+    """h = shrink(W x + S h), `n_steps` uses of S after the first shrinkage; output tanh(beta h)."""
+
+    kind = "ista"
+
+    def forward(self, X: Array) -> Array:
+        """Return tanh(beta h), float32 `(n, n_bits)`: codes are its nearest integers."""
+        v = self.standardise(X) @ self.W.T
+        h = self._shrink(v)
+        for _ in range(self.n_steps):
+            h = self._shrink(v + h @ self.S.T)
+        return np.tanh(np.float32(self.beta) * h)
+
+
+class CodEncoder(_PursuitEncoder):
+    """Coordinate descent: `n_steps` updates of one coordinate each, so at most that many active."""
+
+    kind = "cod"
+
+    def forward(self, X: Array) -> Array:
+        """Return tanh(beta z), float32 `(n, n_bits)`: codes are its nearest integers."""
+        b = self.standardise(X) @ self.W.T
+        z = np.zeros_like(b)
+        rows = np.arange(len(b))
+        for _ in range(self.n_steps):
+            h = self._shrink(b)
+            best = np.abs(h - z).argmax(axis=1)
+            delta = h[rows, best] - z[rows, best]
+            b = b + self.S.T[best] * delta[:, None]
+            z[rows, best] = h[rows, best]
+        return np.tanh(np.float32(self.beta) * z)

@@ -1,0 +1,218 @@
+"""Records: what one method reached on one split, as a JSON file that is computed once.
+
+A record holds all that tables and figures need, so that these are drawn again without fitting
+anything, and work that was interrupted goes on where it stopped.
+"""
+
+import contextlib
+import functools
+import hashlib
+import json
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kinhash import storage
+from kinhash.datasets import Dataset, Split
+from kinhash.errors import InvalidInputError, unknown_name
+from kinhash.evaluation.protocol import (
+    Evaluation,
+    evaluate_l2,
+    evaluate_method,
+    unseen_class_splits,
+)
+from kinhash.index.hamming import HammingIndex
+from kinhash.methods import METHODS
+from kinhash.metrics import distance_table, precision_recall_at_radius, precision_recall_curve
+
+Record = dict[str, Any]
+Settings = dict[str, Any]  # "method" and those of its parameters that differ from the defaults
+
+RADII = (0, 1, 2)
+AT = (10, 5000)
+CURVE_RADII = (0, 2, None)  # within which precision-recall curves are drawn; None is all
+MAX_RADIUS = 16
+N_PLATE_QUERIES = 5
+N_NEIGHBOURS = 10
+N_TIMED = 3
+
+_L2 = "l2"  # no method: it has vectors and no codes
+
+
+def record(
+    folder: Path,
+    data: Dataset,
+    settings: Settings,
+    seed: int,
+    *,
+    protocol: str = "paper",
+    figures: bool = False,
+) -> Record:
+    """Return the record of one method on one split; it is computed unless `folder` has it.
+
+    Args:
+        folder: Where records are kept; made if needed.
+        data: The data set.
+        settings: The method's name in `METHODS`, or "l2" for ranking by the vectors themselves, and
+            parameters that differ from its defaults.
+        seed: Of the split and of the method.
+        protocol: "paper" (`Dataset.split`) or "unseen" (the mean over `unseen_class_splits`).
+        figures: Also keep what the figures need.
+
+    Raises:
+        InvalidInputError: The method or protocol is unknown, or the method refuses the data.
+    """
+    if protocol not in ("paper", "unseen"):
+        raise unknown_name("protocol", protocol, ("paper", "unseen"))
+    path = record_path(folder, settings, seed, protocol)
+    known = _read(path)
+    if known is not None and (not figures or "figures" in known):
+        return known
+    start = time.perf_counter()
+    made: Record = {"dataset": data.name, "settings": settings, "protocol": protocol, "seed": seed}
+    if protocol == "paper":
+        made |= _evaluated(data, data.split(seed), settings, seed, figures=figures)
+    else:
+        folds = [
+            _evaluated(data, part, settings, seed, figures=False)
+            for part in unseen_class_splits(data, seed)
+        ]
+        names = folds[0]["metrics"]
+        made |= folds[0] | {
+            "metrics": {
+                name: float(np.mean([f["metrics"][name] for f in folds])) for name in names
+            },
+            "split_hash": [fold["split_hash"] for fold in folds],
+        }
+    made["seconds"] = round(time.perf_counter() - start, 1)
+    made["kinhash"] = storage.VERSION
+    with contextlib.suppress(FileExistsError):
+        path.parent.mkdir(parents=True)
+    with storage.atomic(path) as part:
+        part.write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")
+    return made
+
+
+def record_path(folder: Path, settings: Settings, seed: int, protocol: str = "paper") -> Path:
+    """Return the file of one record."""
+    digest = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:8]
+    kind = "" if protocol == "paper" else f"{protocol}-"
+    return (
+        folder / f"{kind}{settings['method']}-{settings.get('n_bits', 0)}-{digest}-seed{seed}.json"
+    )
+
+
+def _read(path: Path) -> Record | None:
+    try:
+        known = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        raise InvalidInputError(f"{path} is no record: {error}. Delete it.") from error
+    return dict(known)
+
+
+def _evaluated(
+    data: Dataset, part: Split, settings: Settings, seed: int, *, figures: bool
+) -> Record:
+    if settings["method"] == _L2:
+        metrics, digest = evaluate_l2(data, part, at=AT)
+        return {"metrics": metrics, "split_hash": digest, "fit_seconds": 0.0}
+    method = _method(settings, seed)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*columns of `X` are constant.*")
+        found = evaluate_method(method, data, part, radii=RADII, at=AT)
+    made = {
+        "metrics": found.metrics,
+        "split_hash": found.split_hash,
+        "fit_seconds": round(found.fit_seconds, 2),
+        "stored_bits": method.encoder_.n_bits * (2 if found.database_codes.signed else 1),
+        "parameters": method.get_params(),
+    }
+    return made | ({"figures": _figures(part, found)} if figures else {})
+
+
+def _method(settings: Settings, seed: int) -> Any:  # noqa: ANN401 - any method
+    name, parameters = settings["method"], {k: v for k, v in settings.items() if k != "method"}
+    if name not in METHODS:
+        raise unknown_name("method", str(name), (*METHODS, _L2))
+    kind = METHODS[name]
+    unknown = sorted(set(parameters) - set(kind().get_params()))
+    if unknown:
+        raise unknown_name(f"parameter of {name}", unknown[0], sorted(kind().get_params()))
+    return kind(**parameters, seed=seed)
+
+
+def _figures(part: Split, found: Evaluation) -> Record:
+    """Return curves, numbers of active bits, times and neighbours, as JSON has them."""
+    n_all, n_relevant = distance_table(
+        found.query_codes, found.query_labels, found.database_codes, found.database_labels
+    )
+    within = [
+        precision_recall_at_radius(n_all, n_relevant, radius)
+        for radius in range(min(MAX_RADIUS, n_all.shape[1] - 1) + 1)
+    ]
+    curves = {
+        "all" if radius is None else str(radius): _rounded(
+            precision_recall_curve(n_all, n_relevant, max_radius=radius)[1]
+        )
+        for radius in CURVE_RADII
+    }
+    index = HammingIndex(found.database_codes)
+    positions = plate_queries(found.query_labels)
+    nearest = index.search_top_k(found.query_codes[positions], N_NEIGHBOURS)
+    return {
+        "precision": _rounded([precision.mean() for precision, _ in within]),
+        "recall": _rounded([np.nanmean(recall) for _, recall in within]),
+        "curves": curves,
+        "active": np.bincount(found.database_codes.n_active).tolist(),
+        "microseconds": _times(index, found),
+        "queries": part.query[positions].tolist(),
+        "neighbours": [part.database[ids].tolist() for ids, _ in nearest],
+    }
+
+
+def plate_queries(labels: Any) -> list[int]:  # noqa: ANN401 - labels of queries
+    """Return where the first query of each of a few random classes stands: not picked."""
+    labels = np.asarray(labels)
+    if labels.ndim == 2:
+        return list(range(min(N_PLATE_QUERIES, len(labels))))
+    classes = np.random.default_rng(0).permutation(np.unique(labels))[:N_PLATE_QUERIES]
+    return [int(np.argmax(labels == label)) for label in np.sort(classes)]
+
+
+def _times(index: HammingIndex, found: Evaluation) -> dict[str, float]:
+    """Return the microseconds per query of the index at each radius, and of comparing everything.
+
+    One thread on both sides; the best of a few runs, in turns.
+    """
+    queries, words = found.query_codes, found.database_codes.words
+
+    def compare_all() -> None:
+        for query in queries.words[:50]:
+            distances = np.bitwise_count(words ^ query).sum(axis=1, dtype=np.int32)
+            near = np.flatnonzero(distances <= max(RADII))
+            near[np.argsort(distances[near], kind="stable")]
+
+    def search(radius: int) -> None:
+        index.search_radius(queries, radius, n_threads=1)
+
+    calls: dict[str, tuple[Callable[[], None], int]] = {
+        "brute force": (compare_all, len(queries.words[:50])),
+        **{str(radius): (functools.partial(search, radius), len(queries)) for radius in RADII},
+    }
+    times: dict[str, list[float]] = {name: [] for name in calls}
+    for _ in range(N_TIMED):
+        for name, (call, n) in calls.items():
+            start = time.perf_counter()
+            call()
+            times[name].append(1e6 * (time.perf_counter() - start) / n)
+    return {name: round(min(taken), 4) for name, taken in times.items()}
+
+
+def _rounded(values: Sequence[float] | Any) -> list[float]:  # noqa: ANN401 - or an array
+    return [round(float(value), 5) for value in values]
