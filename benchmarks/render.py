@@ -1,4 +1,4 @@
-"""Makes benchmarks/README.md from the record of bench_index.py.
+"""Makes benchmarks/README.md, and the table of the README, from the record of bench_index.py.
 
     python benchmarks/render.py [--check]
 
@@ -13,6 +13,10 @@ from pathlib import Path
 HERE = Path(__file__).parent
 RECORD = HERE / "results" / "index.json"
 README = HERE / "README.md"
+FRONT = HERE.parent / "README.md"
+TOP = (10, 100, 5000)
+START, END = "<!-- speed:start -->\n", "<!-- speed:end -->"
+SHORT_SETS = ("real-fine", "clustered1m", "clustered10m", "uniform1m", "dense1m")
 
 INTRO = """# How fast is it?
 
@@ -166,18 +170,42 @@ def page(record):
     )
 
 
+def insert(text, record):
+    """Return the project's README with its table of ratios brought up to date."""
+    before, rest = text.split(START)
+    _, after = rest.split(END)
+    rows = {(row["set"], row["kind"], row["value"]): row for row in record["table"]}
+    lines = [
+        "| codes | items | r = 0 | r ≤ 1 | r ≤ 2 | r ≤ 3 | top 10 | top 100 | top 5,000 |",
+        "|---|---:|---:|---:|---:|---:|---:|---:|---:|",
+    ]
+    for name in SHORT_SETS:
+        if name not in record["sets"]:
+            continue
+        cells = []
+        for kinds, values in ((("range", "best range"), range(4)), (("best top_k",), TOP)):
+            for value in values:
+                found = [rows[name, kind, value] for kind in kinds if (name, kind, value) in rows]
+                cells.append(show(found[0]["ratio"]) if found else "")
+        n_items = record["sets"][name]["n_items"]
+        lines.append(f"| {name} | {n_items:,} | {' | '.join(cells)} |")
+    return f"{before}{START}{chr(10).join(lines)}\n{END}{after}"
+
+
 def main():
-    """Write the page, or check it."""
+    """Write the pages, or check them."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--record", type=Path, default=RECORD)
     parser.add_argument("--out", type=Path, default=README)
     options = parser.parse_args()
-    text = page(json.loads(options.record.read_text(encoding="utf-8")))
-    if not options.check:
-        options.out.write_text(text, encoding="utf-8")
-    elif options.out.read_text(encoding="utf-8") != text:
-        sys.exit(f"error: {options.out} is not current; run python benchmarks/render.py")
+    record = json.loads(options.record.read_text(encoding="utf-8"))
+    pages = {options.out: page(record), FRONT: insert(FRONT.read_text(encoding="utf-8"), record)}
+    for path, text in pages.items():
+        if not options.check:
+            path.write_text(text, encoding="utf-8")
+        elif path.read_text(encoding="utf-8") != text:
+            sys.exit(f"error: {path} is not current; run python benchmarks/render.py")
 
 
 if __name__ == "__main__":

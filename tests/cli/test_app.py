@@ -15,7 +15,8 @@ DOCS = Path(__file__).parents[2] / "docs" / "cli.md"
 
 
 def test_the_commands_are_those_of_the_contract():
-    assert list(COMMANDS) == ["demo", "train", "encode", "index", "search", "evaluate", "info"]
+    basic = ["demo", "train", "encode", "index", "search", "evaluate"]
+    assert list(COMMANDS) == [*basic, "compare", "reproduce", "info"]
 
 
 def test_version(run):
@@ -50,7 +51,7 @@ def test_the_examples_run_one_after_the_other(run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for command, example in app.EXAMPLES.items():
         words = example.split()[1:]
-        if command.__name__ == "demo":  # has a test of its own
+        if command.__name__ in {"demo", "reproduce"}:  # have tests of their own
             continue
         if command.__name__ == "train":
             words += ["--set", "max_steps=50"]

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from kinhash.datasets import load
+from kinhash.datasets.array_files import read_arrays
 from kinhash.errors import InvalidInputError
 
 VECTORS = np.arange(12, dtype=np.float32).reshape(4, 3)
@@ -266,3 +267,14 @@ def test_a_member_that_is_no_array_is_refused(tmp_path):
         archive.writestr("other.npy", buffer.getvalue())
     with pytest.raises(InvalidInputError, match=r"`vectors` in .* is not an array"):
         load(path)
+
+
+def test_arrays_are_read_by_their_names(tmp_path):
+    path = npz(tmp_path, a=VECTORS, b=np.arange(3), c=np.array([None]))
+    found = read_arrays(path, ("b", "a"))
+    assert list(found) == ["b", "a"]
+    np.testing.assert_array_equal(found["a"], VECTORS)
+    with pytest.raises(InvalidInputError, match=r"must have the arrays a, d, e, but has no d, e\."):
+        read_arrays(path, ("a", "d", "e"))
+    with pytest.raises(InvalidInputError, match=r"`c` in .* holds Python objects"):
+        read_arrays(path, ("c",))

@@ -6,7 +6,16 @@ from kinhash.errors import InvalidInputError
 
 
 def test_the_table_names_every_data_set():
-    assert sorted(DATASETS) == ["cifar10", "digits", "fashion-mnist"]
+    assert sorted(DATASETS) == [
+        "cifar10",
+        "corel5k",
+        "corel5k-tags",
+        "digits",
+        "fashion-mnist",
+        "fashion-products",
+        "nus-wide",
+        "wikipedia",
+    ]
 
 
 def test_an_unknown_name_is_answered_with_the_nearest_one_and_with_paths():
@@ -14,7 +23,8 @@ def test_an_unknown_name_is_answered_with_the_nearest_one_and_with_paths():
         load("cifar-10")
     assert str(caught.value) == (
         "Unknown data set 'cifar-10'. Did you mean 'cifar10'? "
-        "Known: cifar10, digits, fashion-mnist. "
+        "Known: cifar10, corel5k, corel5k-tags, digits, fashion-mnist, fashion-products, nus-wide, "
+        "wikipedia. "
         "A path to a .npz, .npy, .parquet or .csv file works, too."
     )
 

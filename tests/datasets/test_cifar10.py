@@ -18,7 +18,7 @@ def root(tmp_path, monkeypatch):
     folder = tmp_path / "cifar-10-batches-bin"
     folder.mkdir()
     rng = np.random.default_rng(0)
-    for i, file in enumerate(cifar10.BATCHES):
+    for i, file in enumerate(cifar10.BINARY.batch_files()):
         content = b""
         for j in range(N):
             label = (i * N + j) % 10
@@ -37,7 +37,7 @@ def test_labels_and_names_come_in_the_order_of_the_files(root):
 
 def test_a_pixel_is_found_where_the_layout_says(root):
     data = load("cifar10", root=root, features="pixels")
-    raw = (root / cifar10.FOLDER / "data_batch_3.bin").read_bytes()
+    raw = (root / cifar10.BINARY.folder / "data_batch_3.bin").read_bytes()
     row, y, x = 2 * N + 1, 5, 9
     for channel in range(3):
         expected = raw[3073 + 1 + channel * 1024 + y * 32 + x]
@@ -53,7 +53,7 @@ def test_gist_is_the_default(root):
 
 
 def test_the_folder_itself_may_be_the_root(root):
-    assert len(load("cifar10", root=root / cifar10.FOLDER, features="pixels")) == 6 * N
+    assert len(load("cifar10", root=root / cifar10.BINARY.folder, features="pixels")) == 6 * N
 
 
 def test_the_root_may_come_from_the_environment(root, monkeypatch):
@@ -73,7 +73,7 @@ def test_gist_is_extracted_once(root, monkeypatch):
 
 def test_changed_images_are_never_given_stale_features(root):
     load("cifar10", root=root)
-    path = root / cifar10.FOLDER / "test_batch.bin"
+    path = root / cifar10.BINARY.folder / "test_batch.bin"
     content = bytearray(path.read_bytes())
     content[-1] ^= 0xFF
     path.write_bytes(bytes(content))
@@ -98,19 +98,20 @@ def test_features_that_cannot_be_stored_are_returned_with_a_warning(root, caplog
 
 
 def test_a_missing_file_is_named_with_the_folder_and_the_remedy(root):
-    (root / cifar10.FOLDER / "data_batch_2.bin").unlink()
+    (root / cifar10.BINARY.folder / "data_batch_2.bin").unlink()
     with pytest.raises(InvalidInputError) as caught:
         load("cifar10", root=root)
     message = str(caught.value)
     assert "CIFAR-10 was not found" in message
-    assert "data_batch_2.bin" in message
-    assert str(root / cifar10.FOLDER) in message
-    assert "cifar-10-binary.tar.gz" in message
+    assert "data_batch_2[.bin]" in message
+    assert str(root / cifar10.BINARY.folder) in message
+    assert str(root / cifar10.PYTHON.folder) in message
+    assert "cifar-10-binary.tar.gz or cifar-10-python.tar.gz" in message
 
 
 @pytest.mark.parametrize("change", [-1, 1, -N * 3073])
 def test_a_file_of_the_wrong_size_is_named_with_both_sizes(root, change):
-    path = root / cifar10.FOLDER / "data_batch_4.bin"
+    path = root / cifar10.BINARY.folder / "data_batch_4.bin"
     size = N * 3073
     path.write_bytes(bytes(size + change))
     with pytest.raises(
@@ -127,16 +128,96 @@ def test_the_published_size_is_30730000_bytes(root, monkeypatch):
 
 
 def test_a_label_beyond_the_classes_is_refused(root):
-    path = root / cifar10.FOLDER / "data_batch_1.bin"
+    path = root / cifar10.BINARY.folder / "data_batch_1.bin"
     path.write_bytes(bytes([10]) + path.read_bytes()[1:])
     with pytest.raises(InvalidInputError, match=r"labels in \[0, 9\], but has 10"):
         load("cifar10", root=root)
 
 
 def test_too_few_names_are_refused(root):
-    (root / cifar10.FOLDER / "batches.meta.txt").write_text("cat\ndog\n", encoding="utf-8")
+    (root / cifar10.BINARY.folder / "batches.meta.txt").write_text("cat\ndog\n", encoding="utf-8")
     with pytest.raises(InvalidInputError, match="must hold 10 class names, but has 2"):
         load("cifar10", root=root)
+
+
+@pytest.fixture
+def python_root(root, tmp_path, python2_pickle):
+    """The same images in the other published form."""
+    folder = tmp_path / "other" / "cifar-10-batches-py"
+    folder.mkdir(parents=True)
+    for i, file in enumerate(cifar10.PYTHON.batch_files()):
+        raw = (root / cifar10.BINARY.folder / f"{file}.bin").read_bytes()
+        items = np.frombuffer(raw, dtype=np.uint8).reshape(N, 3073)
+        content = {
+            b"data": items[:, 1:],
+            b"labels": items[:, 0].tolist(),
+            b"batch_label": b"training batch %d of 5" % (i + 1),
+            b"filenames": [b"image_s_%06d.png" % j for j in range(N)],
+        }
+        (folder / file).write_bytes(python2_pickle(content))
+    names = {
+        b"num_cases_per_batch": N,
+        b"label_names": [name.encode() for name in NAMES],
+        b"num_vis": 3072,
+    }
+    (folder / "batches.meta").write_bytes(python2_pickle(names))
+    return folder.parent
+
+
+def test_both_published_forms_give_the_same(root, python_root):
+    binary, python = (load("cifar10", root=place) for place in (root, python_root))
+    np.testing.assert_array_equal(python.images, binary.images)
+    np.testing.assert_array_equal(python.labels, binary.labels)
+    np.testing.assert_array_equal(python.vectors, binary.vectors)
+    assert python.names == binary.names
+    assert python.labels.dtype == np.int64
+
+
+def test_the_folder_of_pickles_itself_may_be_the_root(python_root):
+    folder = python_root / cifar10.PYTHON.folder
+    assert len(load("cifar10", root=folder, features="pixels")) == 6 * N
+
+
+@pytest.mark.parametrize(
+    ("entries", "message"),
+    [
+        ({b"labels": [1] * N}, r"test_batch must have an entry `data` of type ndarray; .* labels"),
+        ({b"data": b"abc"}, "an entry `data` of type ndarray; it has data"),
+        ({b"data": np.zeros((N, 3072), np.uint8)}, "an entry `labels` of type list"),
+        (
+            {b"data": np.zeros((N, 3071), np.uint8)},
+            r"must have the shape \(4, 3072\), but has \(4, 3071\)",
+        ),
+        (
+            {b"data": np.zeros((N, 3072), np.uint8), b"labels": [1] * 3},
+            "test_batch has 3 labels but 4 images",
+        ),
+        (
+            {b"data": np.zeros((N, 3072), np.uint8), b"labels": [0, 1, 2, 10]},
+            r"labels in \[0, 9\], but has 10",
+        ),
+        (
+            {b"data": np.zeros((N, 3072), np.uint8), b"labels": [0, 1, 2, -1]},
+            "`labels` in .*test_batch must be small whole numbers",
+        ),
+        (
+            {b"data": np.zeros((N, 3072), np.uint8), b"labels": [0, 1, 2, b"3"]},
+            "must be small whole numbers",
+        ),
+    ],
+)
+def test_a_pickle_with_other_content_is_named(python_root, python2_pickle, entries, message):
+    path = python_root / cifar10.PYTHON.folder / "test_batch"
+    path.write_bytes(python2_pickle(entries))
+    with pytest.raises(InvalidInputError, match=message):
+        load("cifar10", root=python_root, features="pixels")
+
+
+def test_a_pickle_that_would_run_code_is_refused(python_root):
+    path = python_root / cifar10.PYTHON.folder / "data_batch_1"
+    path.write_bytes(b"\x80\x02cos\nsystem\nU\x04true\x85R.")
+    with pytest.raises(InvalidInputError, match=r"data_batch_1 is refused: .*GLOBAL os system"):
+        load("cifar10", root=python_root)
 
 
 def test_unknown_features_are_refused_before_any_file_is_read(tmp_path):

@@ -78,10 +78,85 @@ def test_a_split_needs_labels():
         Dataset("bare", np.ones((3, 2), dtype=np.float32)).split()
 
 
-def test_a_split_needs_one_class_per_item():
-    data = Dataset("tags", np.ones((9, 2), np.float32), labels=np.ones((9, 4), np.uint8))
-    with pytest.raises(InvalidInputError, match=r"one class per item, .* 0/1 matrix of 4 labels"):
-        data.split()
+def tagged(labels):
+    labels = np.asarray(labels, dtype=np.uint8)
+    return Dataset("tags", np.ones((len(labels), 2), np.float32), labels=labels)
+
+
+def test_with_a_matrix_each_label_gives_its_own_queries_and_training_items():
+    rng = np.random.default_rng(0)
+    data = tagged(rng.random((30_000, 21)) < np.linspace(0.05, 0.4, 21))
+    part = data.split(seed=0)
+    assert len(part.query) == 21 * 100
+    assert len(part.train) == 21 * 200
+    assert len(part.database) == 30_000 - 2_100
+    assert (data.labels[part.query].sum(axis=0) >= 100).all()
+    assert (data.labels[part.train].sum(axis=0) >= 200).all()
+
+
+def test_labels_that_exclude_one_another_are_drawn_from_as_classes_are():
+    classes = np.array([0] * 120 + [1] * 13 + [2] * 5 + [3])
+    part = tagged(classes[:, None] == np.arange(4)).split(n_train=50, n_query=10)
+    np.testing.assert_array_equal(np.bincount(classes[part.query], minlength=4), [10, 2, 0, 0])
+    np.testing.assert_array_equal(np.bincount(classes[part.train], minlength=4), [50, 6, 2, 0])
+
+
+def test_a_rare_label_is_drawn_from_before_the_frequent_ones():
+    labels = np.ones((60, 2), dtype=np.uint8)
+    labels[12:, 1] = 0
+    part = tagged(labels).split(n_query=2)
+    assert labels[part.query, 1].sum() >= 2
+    assert len(part.query) == 4
+
+
+def test_the_limit_of_a_label_counts_what_was_drawn_for_others():
+    part = tagged(np.ones((60, 5))).split()
+    assert len(part.query) == 10
+    assert len(part.train) == 30
+
+
+@given(
+    n=st.integers(30, 80),
+    n_labels=st.integers(1, 6),
+    share=st.floats(0.3, 0.9),
+    seed=st.integers(0, 2**32),
+)
+def test_parts_of_a_tagged_set_are_sorted_disjoint_and_cover_everything(n, n_labels, share, seed):
+    labels = np.random.default_rng(seed).random((n, n_labels)) < share
+    labels[:6, 0] = True
+    part = tagged(labels).split(seed=seed, n_train=9, n_query=4)
+    for rows in (part.train, part.query, part.database):
+        assert rows.dtype == np.int64
+        assert (np.diff(rows) > 0).all()
+    assert not set(part.train) & set(part.query)
+    assert set(part.train) <= set(part.database)
+    assert sorted([*part.query, *part.database]) == list(range(n))
+    assert labels[part.query].any(axis=1).all()
+    assert labels[part.train].any(axis=1).all()
+
+
+def test_the_seed_alone_decides_the_split_of_a_tagged_set():
+    data = tagged(np.random.default_rng(0).random((300, 3)) < 0.5)
+    first, again, other = data.split(seed=1), data.split(seed=1), data.split(seed=2)
+    np.testing.assert_array_equal(first.train, again.train)
+    np.testing.assert_array_equal(first.query, again.query)
+    assert not np.array_equal(first.query, other.query)
+
+
+def test_labels_that_are_all_too_small_are_refused():
+    with pytest.raises(InvalidInputError, match=r"a label of at least 6 items, .*'tags' has 5"):
+        tagged(np.ones((5, 3))).split()
+    with pytest.raises(InvalidInputError, match=r"a label of at least 6 items, .*'tags' has 0"):
+        tagged(np.ones((5, 0))).split()
+
+
+def test_the_split_of_classes_is_that_of_the_first_release():
+    """Results are compared between releases: the rows of a seed must never change."""
+    part = labelled(np.arange(40) % 2).split(seed=3, n_train=4, n_query=2)
+    rng = np.random.default_rng(3)
+    drawn = [rng.permutation(np.arange(c, 40, 2)) for c in range(2)]
+    np.testing.assert_array_equal(part.query, np.sort([*drawn[0][:2], *drawn[1][:2]]))
+    np.testing.assert_array_equal(part.train, np.sort([*drawn[0][2:6], *drawn[1][2:6]]))
 
 
 @pytest.mark.parametrize(
@@ -122,6 +197,11 @@ VECTORS = np.ones((3, 2), dtype=np.float32)
         ({"images": np.zeros((2, 8, 8), np.uint8)}, "`images` has 2 items but `vectors` has 3"),
         ({"ids": np.zeros(2, np.int64)}, "`ids` has 2 items but `vectors` has 3"),
         ({"ids": np.zeros(3)}, "`ids` must be int64 .* got float64"),
+        ({"texts": ("a", "b")}, "`texts` has 2 items but `vectors` has 3"),
+        (
+            {"attributes": {"split": np.zeros(3), "colour": np.array(["red"])}},
+            r"`attributes\['colour'\]` has 1 items but `vectors` has 3",
+        ),
     ],
 )
 def test_fields_that_do_not_fit_are_refused(fields, message):

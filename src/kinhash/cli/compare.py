@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from kinhash.cli import options
+from kinhash.errors import InvalidInputError
 
 
 def compare(
@@ -67,6 +68,7 @@ def compare(
         [name.strip() for name in methods.split(",")], options.whole_numbers(bits, "--bits")
     )
     dataset = inputs.load_data(data, features=features, labels=labels, ids=ids, root=root)
+    refused: list[str] = []
     with tempfile.TemporaryDirectory() as scratch, progress_bar("Comparing") as report:
         folder = Path(scratch) if out is None else out / dataset.name
         compared = comparison.compare(
@@ -76,7 +78,12 @@ def compare(
             range(splits),
             protocol="unseen" if unseen else "paper",
             report=report,
+            refused=refused,
         )
+    if not compared:
+        raise InvalidInputError(" ".join(refused))
+    for sentence in refused:
+        note(f"warning: {sentence}")
     emit(render(comparison.rows(compared), output.value))
     for sentence in comparison.verdict(compared):
         note(sentence)

@@ -3,6 +3,8 @@
 import tokenize
 import zipfile
 import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -43,13 +45,7 @@ def read_npz(
 
     All but the vectors may be missing; other arrays are left alone.
     """
-    _check_magic(path, b"PK")
-    # NumPy leaves a file that it opened itself open when its content is damaged.
-    with path.open("rb") as file:
-        try:
-            archive = np.load(file, allow_pickle=False)
-        except _UNREADABLE as error:
-            raise _unreadable(str(path), error) from error
+    with _opened(path) as archive:
         found = archive.files
         label_array = choose("labels", labels, ("labels", "label"), found, str(path))
         id_array = choose("ids", ids, ("ids", "id"), found, str(path))
@@ -70,6 +66,30 @@ def read_npz(
             names=names,
             ids=None if id_array is None else as_ids(*_read(path, archive, id_array)),
         )
+
+
+def read_arrays(path: Path, names: Sequence[str]) -> dict[str, npt.NDArray[Any]]:
+    """Return the named arrays of an .npz file, all of which must be there."""
+    with _opened(path) as archive:
+        missing = [name for name in names if name not in archive.files]
+        if missing:
+            raise InvalidInputError(
+                f"{path} must have the arrays {', '.join(names)}, but has no {', '.join(missing)}."
+            )
+        return {name: _read(path, archive, name)[0] for name in names}
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[Any]:
+    """Give the archive of an .npz file."""
+    _check_magic(path, b"PK")
+    # NumPy leaves a file that it opened itself open when its content is damaged.
+    with path.open("rb") as file:
+        try:
+            archive = np.load(file, allow_pickle=False)
+        except _UNREADABLE as error:
+            raise _unreadable(str(path), error) from error
+        yield archive
 
 
 def _only_matrix(path: Path, archive: Any, others: set[str | None]) -> str:  # noqa: ANN401

@@ -5,17 +5,26 @@ from collections.abc import Callable
 from pathlib import Path
 
 from kinhash.datasets.cifar10 import load_cifar10
+from kinhash.datasets.corel5k import load_corel5k, load_corel5k_tags
 from kinhash.datasets.dataset import Dataset, Progress
 from kinhash.datasets.digits import load_digits
 from kinhash.datasets.fashion_mnist import load_fashion_mnist
+from kinhash.datasets.fashion_products import load_fashion_products
 from kinhash.datasets.files import SUFFIXES, load_file
 from kinhash.datasets.locations import data_root
+from kinhash.datasets.nus_wide import load_nus_wide
+from kinhash.datasets.wikipedia import load_wikipedia
 from kinhash.errors import InvalidInputError, unknown_name
 
 DATASETS: dict[str, Callable[[Path, str | None, Progress | None], Dataset]] = {
     "cifar10": load_cifar10,
+    "corel5k": load_corel5k,
+    "corel5k-tags": load_corel5k_tags,
     "digits": load_digits,
     "fashion-mnist": load_fashion_mnist,
+    "fashion-products": load_fashion_products,
+    "nus-wide": load_nus_wide,
+    "wikipedia": load_wikipedia,
 }
 """Each data set's loader, called with the root folder, the kind of features, and `progress`."""
 
@@ -54,7 +63,8 @@ def load(
     Raises:
         InvalidInputError: The name is unknown, a file is missing or malformed, or an option does
             not apply.
-        MissingExtraError: A .csv or .parquet file is to be read and pyarrow is not installed.
+        MissingExtraError: A .csv or .parquet file is to be read and pyarrow is not installed, or
+            photographs and Pillow is not.
 
     Example:
         >>> data = load("digits")

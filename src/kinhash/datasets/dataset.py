@@ -1,8 +1,9 @@
 """Dataset: vectors with what is known about them, and how it is split for evaluation."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from numbers import Integral
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -39,6 +40,8 @@ class Dataset:
         images: `(n, h, w)` or `(n, h, w, 3)`, uint8, or None.
         names: One name per class, `names[label]`, or per column of a 0/1 matrix; or None.
         ids: `(n,)` int64, the caller's own numbers of the items; or None.
+        texts: One text per item, such as a title or tags with spaces between; or None.
+        attributes: What else is known, by name: arrays with one row per item; or None.
 
     Raises:
         InvalidInputError: An array has another type or shape than listed here, `vectors` have no
@@ -57,6 +60,8 @@ class Dataset:
     images: npt.NDArray[np.uint8] | None = None
     names: tuple[str, ...] | None = None
     ids: npt.NDArray[np.int64] | None = None
+    texts: tuple[str, ...] | None = None
+    attributes: Mapping[str, npt.NDArray[Any]] | None = None
 
     def __post_init__(self) -> None:
         _check_array("vectors", self.vectors, np.float32, "(n, d)", (2,))
@@ -70,11 +75,13 @@ class Dataset:
             _check_array("images", self.images, np.uint8, "(n, h, w) or (n, h, w, 3)", (3, 4))
         if self.ids is not None:
             _check_array("ids", self.ids, np.int64, "(n,)", (1,))
-        for field in ("labels", "images", "ids"):
-            array = getattr(self, field)
-            if array is not None and len(array) != len(self):
+        fields = {field: getattr(self, field) for field in ("labels", "images", "ids", "texts")}
+        for name, array in (self.attributes or {}).items():
+            fields[f"attributes[{name!r}]"] = array
+        for field, values in fields.items():
+            if values is not None and len(values) != len(self):
                 raise InvalidInputError(
-                    f"`{field}` has {len(array)} items but `vectors` has {len(self)}."
+                    f"`{field}` has {len(values)} items but `vectors` has {len(self)}."
                 )
 
     def __len__(self) -> int:
@@ -88,51 +95,80 @@ class Dataset:
         in a small class, too, a query has something to find. A class of fewer than 6 items
         therefore gives no query, and one of a single item gives nothing: both are only searched in.
 
+        With a 0/1 matrix, each label counts as a class of the items that have it, and no item is
+        drawn twice: queries first, then training items, both from the rarest label to the most
+        frequent. The limits of a sixth and a half count all items with the label that were drawn
+        so far, for whichever label. Items without any label are only searched in.
+
         Args:
             seed: Equal seeds give equal splits.
-            n_train: Training items per class.
-            n_query: Queries per class.
+            n_train: Training items per class or label.
+            n_query: Queries per class or label.
 
         Raises:
-            InvalidInputError: There are no class labels, `n_train` or `n_query` is less than 1,
-                `seed` is negative, or every class has fewer than 6 items.
+            InvalidInputError: There are no labels, `n_train` or `n_query` is less than 1, `seed` is
+                negative, or every class or label has fewer than 6 items.
         """
-        labels = self._class_labels()
-        _check_integer("seed", seed, 0)
-        _check_integer("n_train", n_train, 1)
-        _check_integer("n_query", n_query, 1)
-        rng = np.random.default_rng(seed)
-        counts = np.unique(labels, return_counts=True)[1]
-        by_class = np.split(np.argsort(labels, kind="stable"), np.cumsum(counts)[:-1])
-        train, query = [], []
-        for n_c, rows in zip(counts.tolist(), by_class, strict=True):
-            shuffled = rng.permutation(rows)
-            n_queries = min(n_query, n_c // 6)
-            n_training = min(n_train, n_c // 2)
-            query.append(shuffled[:n_queries])
-            train.append(shuffled[n_queries : n_queries + n_training])
-        queries = np.sort(np.concatenate(query))
-        if not queries.size:
-            raise InvalidInputError(
-                "A split needs a class of at least 6 items, but the largest class of data set "
-                f"{self.name!r} has {counts.max()}."
-            )
-        is_query = np.zeros(len(self), dtype=bool)
-        is_query[queries] = True
-        return Split(np.sort(np.concatenate(train)), queries, np.flatnonzero(~is_query))
-
-    def _class_labels(self) -> npt.NDArray[np.int64]:
         if self.labels is None:
             raise InvalidInputError(
                 f"A split needs class labels, but data set {self.name!r} has none."
             )
-        if self.labels.ndim != 1:
+        _check_integer("seed", seed, 0)
+        _check_integer("n_train", n_train, 1)
+        _check_integer("n_query", n_query, 1)
+        draw = _draw_by_class if self.labels.ndim == 1 else _draw_by_label
+        query, train = draw(self.labels, np.random.default_rng(seed), n_query, n_train)
+        if not query.size:
+            kind = "class" if self.labels.ndim == 1 else "label"
             raise InvalidInputError(
-                "A split needs one class per item, but data set "
-                f"{self.name!r} has a 0/1 matrix of {self.labels.shape[1]} labels. "
-                "Choose the rows of each part yourself."
+                f"A split needs a {kind} of at least 6 items, but the largest {kind} of data set "
+                f"{self.name!r} has {_largest(self.labels)}."
             )
-        return self.labels.astype(np.int64, copy=False)
+        is_query = np.zeros(len(self), dtype=bool)
+        is_query[query] = True
+        return Split(np.sort(train), np.sort(query), np.flatnonzero(~is_query))
+
+
+def _draw_by_class(
+    labels: npt.NDArray[Any], rng: np.random.Generator, n_query: int, n_train: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return the rows of the queries and of the training items."""
+    counts = np.unique(labels, return_counts=True)[1]
+    by_class = np.split(np.argsort(labels, kind="stable"), np.cumsum(counts)[:-1])
+    query, train = [], []
+    for n_c, rows in zip(counts.tolist(), by_class, strict=True):
+        shuffled = rng.permutation(rows)
+        n_queries = min(n_query, n_c // 6)
+        n_training = min(n_train, n_c // 2)
+        query.append(shuffled[:n_queries])
+        train.append(shuffled[n_queries : n_queries + n_training])
+    return np.concatenate(query), np.concatenate(train)
+
+
+def _draw_by_label(
+    labels: npt.NDArray[Any], rng: np.random.Generator, n_query: int, n_train: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return the rows of the queries and of the training items."""
+    counts = labels.sum(axis=0, dtype=np.int64)
+    is_free = np.ones(len(labels), dtype=bool)
+    parts = []
+    for n_wanted, share in ((n_query, 6), (n_train, 2)):
+        is_drawn = np.zeros(len(labels), dtype=bool)
+        # A rare label has few items to give, so frequent ones must not take them first.
+        for label in np.argsort(counts, kind="stable"):
+            has_label = labels[:, label] != 0
+            n_left = int(counts[label]) // share - int(np.sum(has_label & is_drawn))
+            rows = rng.permutation(np.flatnonzero(has_label & is_free))
+            drawn = rows[: max(0, min(n_wanted, n_left))]
+            is_drawn[drawn], is_free[drawn] = True, False
+        parts.append(np.flatnonzero(is_drawn))
+    return parts[0], parts[1]
+
+
+def _largest(labels: npt.NDArray[Any]) -> int:
+    """Return the number of items in the largest class, or with the most frequent label."""
+    counts = np.unique(labels, return_counts=True)[1] if labels.ndim == 1 else labels.sum(axis=0)
+    return int(counts.max(initial=0))
 
 
 def _check_array(

@@ -28,3 +28,16 @@ def missing_data(
     return InvalidInputError(
         f"{title} was not found: looked for {', '.join(files)} in {places}. {remedy}"
     )
+
+
+def find_folder(title: str, root: Path, name: str, files: Sequence[str], remedy: str) -> Path:
+    """Return `root/name`, or else `root` itself, whichever holds all of `files`.
+
+    Raises:
+        InvalidInputError: Neither does; it says what was looked for, where, and `remedy`.
+    """
+    folders = (root / name, root)
+    for folder in folders:
+        if all((folder / file).is_file() for file in files):
+            return folder
+    raise missing_data(title, files, folders, remedy)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from kinhash.datasets import Dataset
-from kinhash.errors import unknown_name
+from kinhash.errors import InvalidInputError, unknown_name
 from kinhash.evaluation import plots
 from kinhash.evaluation.records import CURVE_RADII, N_NEIGHBOURS, Record, Settings, record
 from kinhash.evaluation.report import Section, write_report
@@ -74,6 +74,7 @@ def compare(
     *,
     protocol: str = "paper",
     report: Report | None = None,
+    refused: list[str] | None = None,
 ) -> list[Compared]:
     """Return what each method of the plan reaches on each split; records in `folder` are kept.
 
@@ -84,16 +85,25 @@ def compare(
         seeds: Of the splits.
         protocol: "paper" or "unseen".
         report: Called with (records done, records in all, what comes next).
+        refused: Takes a sentence for each method that refuses the data, which is then left out;
+            without, that is an error.
     """
     report = report or silent
     done, total, compared = 0, len(plan) * len(seeds), []
     for settings in plan:
         name, found = named(settings), []
-        for seed in seeds:
-            report(done, total, f"{name}, seed {seed}")
-            drawn = protocol == "paper" and seed == seeds[0] and settings["method"] in METHODS
-            found.append(record(folder, data, settings, seed, protocol=protocol, figures=drawn))
-            done += 1
+        try:
+            for seed in seeds:
+                report(done, total, f"{name}, seed {seed}")
+                drawn = protocol == "paper" and seed == seeds[0] and settings["method"] in METHODS
+                found.append(record(folder, data, settings, seed, protocol=protocol, figures=drawn))
+                done += 1
+        except InvalidInputError as error:
+            if refused is None:
+                raise
+            refused.append(f"{name} is left out: {error}")
+            done += len(seeds) - len(found)
+            continue
         compared.append(Compared(name, settings, found))
     report(total, total, "done")
     return compared

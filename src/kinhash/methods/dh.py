@@ -11,11 +11,12 @@ class DH(PairwiseMethod):
     """Learns projections along which dissimilar pairs lie far apart and similar ones near.
 
     Strecha et al., *LDAHash: improved matching with smaller descriptors* (2012), section 3, the
-    variant "DIF": the projections are the eigenvectors of alpha S - D with the smallest
-    eigenvalues, S and D the second moments of x - y over similar and dissimilar pairs (equation
-    11). Each threshold minimises the false positives plus the false negatives of its bit
-    (section 3.3), found exactly. The eigenvectors are orthonormal, so there are no more bits
-    than columns.
+    variant without whitening; equation 2 of the sparse hashing paper. The projections are the
+    eigenvectors of alpha S - D with the smallest eigenvalues, S and D the second moments of x - y
+    over similar and dissimilar pairs. Each threshold minimises the false positives plus the false
+    negatives of its bit, found exactly. The eigenvectors are orthonormal, so there are no more
+    bits than columns; and with c classes only c - 1 directions tell them apart, so that longer
+    codes mostly add noise.
 
     Args:
         n_bits: Length of the codes, 1 to 1,024, and at most the columns of `X` that vary.

@@ -47,6 +47,19 @@ class Branch(Protocol):
         ...
 
 
+class Lift(Protocol):
+    """A fixed first layer of the network."""
+
+    @property
+    def n_outputs(self) -> int:
+        """How many outputs it has."""
+        ...
+
+    def __call__(self, X: Array) -> Array:
+        """Return its outputs for standardised vectors, float32."""
+        ...
+
+
 Loss = Callable[[Tensor, Tensor, Tensor, Tensor], PairLoss]  # A, B, similar, known
 
 
@@ -64,19 +77,33 @@ class Schedule:
     validation_share: float
     seed: int
     device: str
+    weight_decay: float = 0.0
 
 
 class Inputs:
-    """Rows of `X` as the network sees them: standardised, of unit length, on the device."""
+    """Rows of `X` as the network sees them, on the device: standardised, of unit length or lifted.
 
-    def __init__(self, X: Array, mean: Array, scale: Array, device: str) -> None:
+    Args:
+        X: The training vectors.
+        mean: What is taken from them.
+        scale: What they are multiplied by then.
+        device: Where torch trains.
+        lift: From standardised vectors to `n_outputs` inputs of the network, instead of unit
+            length.
+    """
+
+    def __init__(
+        self, X: Array, mean: Array, scale: Array, device: str, lift: Lift | None = None
+    ) -> None:
         self._X, self._mean, self._scale, self._device = X, mean, scale, device
+        self._view = unit_length if lift is None else lift
         self._resident: Tensor | None = None
-        if X.shape[0] * X.shape[1] * 4 <= RESIDENT_BYTES:
+        width = X.shape[1] if lift is None else lift.n_outputs
+        if X.shape[0] * width * 4 <= RESIDENT_BYTES:
             self._resident = self._standardised(np.arange(len(X)))
 
     def _standardised(self, rows: Array) -> Tensor:
-        chunk = unit_length((as_float32(self._X[rows]) - self._mean) * self._scale)
+        chunk = self._view((as_float32(self._X[rows]) - self._mean) * self._scale)
         return torch.from_numpy(chunk).to(self._device)
 
     def __getitem__(self, rows: Array) -> Tensor:
@@ -189,7 +216,21 @@ def train(
 def _optimiser(network: nn.Module, schedule: Schedule) -> torch.optim.Optimizer:
     rate, momentum = schedule.learning_rate, schedule.momentum
     if schedule.optimizer == "sgd":
-        return torch.optim.SGD(network.parameters(), lr=rate, momentum=momentum, fused=True)
+        return torch.optim.SGD(
+            network.parameters(),
+            lr=rate,
+            momentum=momentum,
+            weight_decay=schedule.weight_decay,
+            fused=True,
+        )
+    if schedule.weight_decay:
+        return torch.optim.AdamW(
+            network.parameters(),
+            lr=rate,
+            betas=(momentum, 0.999),
+            weight_decay=schedule.weight_decay,
+            fused=True,
+        )
     return torch.optim.Adam(network.parameters(), lr=rate, betas=(momentum, 0.999), fused=True)
 
 

@@ -1,0 +1,96 @@
+"""Corel-5k: 4,999 photographs with 1 to 5 of 374 tags, in 50 classes (Duygulu et al., 2002)."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from kinhash.datasets.dataset import Dataset, Progress
+from kinhash.datasets.locations import find_folder
+from kinhash.datasets.photo_features import cached_photo_features
+from kinhash.datasets.photos import read_photos, read_rows, whole_numbers
+from kinhash.errors import InvalidInputError, unknown_name
+
+FOLDER = "corel5k"
+TABLE = "photos.csv"
+PHOTOS = "images.tar"
+# 192 x 128 and 128 x 192 pixels, both stretched to one square: neither is distorted much.
+SIZE = (128, 128)
+
+
+def load_corel5k(
+    root: Path, features: str | None = None, progress: Progress | None = None
+) -> Dataset:
+    """Return all photographs in the order of the table, with their classes.
+
+    `texts` are the tags with spaces between. `attributes` hold `class`, `(n,)` int64; `tags`, a 0/1
+    matrix with the tags in alphabetical order; and `split`, the usual one, "train" or "test".
+
+    Args:
+        root: The folder that holds `corel5k`, or that folder itself. Features are stored in its
+            subfolder `features` when first asked for, which takes a quarter of a minute.
+        features: "gist", the default: 672 per photograph, see `photo_features`.
+        progress: Called with (images done, images in all) while features are extracted.
+
+    Raises:
+        InvalidInputError: A file is missing or has the wrong content, or `features` is unknown.
+        MissingExtraError: Pillow is not installed.
+    """
+    return _load(root, features, progress)[0]
+
+
+def load_corel5k_tags(
+    root: Path, features: str | None = None, progress: Progress | None = None
+) -> Dataset:
+    """Return the same with the 0/1 matrix of tags as labels: photographs that share one are alike.
+
+    Arguments and errors are those of `load_corel5k`.
+    """
+    data, tags, names = _load(root, features, progress)
+    return replace(data, name="corel5k-tags", labels=tags, names=names)
+
+
+def _load(
+    root: Path, features: str | None, progress: Progress | None
+) -> tuple[Dataset, npt.NDArray[np.uint8], tuple[str, ...]]:
+    """Return the data set, its matrix of tags, and their names."""
+    if features not in (None, "gist"):
+        raise unknown_name("kind of features for corel5k", features, ("gist",))
+    folder = find_folder(
+        "Corel-5k",
+        root,
+        FOLDER,
+        (TABLE, PHOTOS),
+        "Its photographs may not be passed on by us: where you have them, write a table with the "
+        "columns id, split, label, tags, and a tar file with a photograph <id>.jpg for each row.",
+    )
+    path = folder / TABLE
+    rows = read_rows(path, ("id", "split", "label", "tags"))
+    ids = whole_numbers(rows["id"], f"`id` in {path}")
+    labels = whole_numbers(rows["label"], f"`label` in {path}")
+    tags, names = _tag_matrix(rows["tags"], f"`tags` in {path}")
+    images = read_photos(folder / PHOTOS, rows["id"], SIZE)
+    data = Dataset(
+        "corel5k",
+        cached_photo_features("corel5k", images, root, progress),
+        labels=labels,
+        images=images,
+        ids=ids,
+        texts=tuple(rows["tags"]),
+        attributes={"class": labels, "tags": tags, "split": np.array(rows["split"])},
+    )
+    return data, tags, names
+
+
+def _tag_matrix(texts: list[str], source: str) -> tuple[npt.NDArray[np.uint8], tuple[str, ...]]:
+    names = tuple(sorted({tag for text in texts for tag in text.split()}))
+    columns = {name: j for j, name in enumerate(names)}
+    tags = np.zeros((len(texts), len(names)), dtype=np.uint8)
+    for row, text in enumerate(texts):
+        if not text.split():
+            raise InvalidInputError(
+                f"{source} must have a tag for each photograph, but row {row} has none."
+            )
+        tags[row, [columns[tag] for tag in text.split()]] = 1
+    return tags, names
