@@ -31,7 +31,7 @@ def test_a_plan_has_every_method_at_every_length():
 
 
 def test_names_say_what_distinguishes_a_method():
-    assert named({"method": "sparsehash", "n_bits": 8, "margin": 7.0}) == "SparseHash, margin 7.0"
+    assert named({"method": "sparsehash", "n_bits": 8, "margin": 7.0}) == "SparseHash, margin 7"
     assert named({"method": "agh", "n_bits": 8, "n_layers": 1}) == "AGH1"
     assert named({"method": "l2"}) == "L2"
 

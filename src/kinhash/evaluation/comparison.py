@@ -153,9 +153,9 @@ def named(settings: Settings) -> str:
     if method == "agh":
         name += str(settings.get("n_layers", 1))
     rest = [
-        f"{key} {value}"
+        f"{key} {value:g}" if isinstance(value, float) else f"{key} {value}"
         for key, value in settings.items()
-        if key not in {"method", "n_bits", "n_layers"} or (key == "n_layers" and method != "agh")
+        if key not in {"method", "n_bits"} and not (key == "n_layers" and method == "agh")
     ]
     return f"{name}, {', '.join(rest)}" if rest else name
 

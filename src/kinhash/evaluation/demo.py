@@ -147,7 +147,9 @@ def _prepare(out: Path, *, force: bool) -> None:
 
 
 def _method(kind: type[HashMethod], n_bits: int, seed: int, max_steps: int | None) -> HashMethod:
-    method: HashMethod = kind(n_bits=n_bits, seed=seed)
+    # The dense network as the paper prints it: one layer on the vectors themselves.
+    as_printed = {"n_anchors": 0, "similar_share": 0.5} if kind is NNHash else {}
+    method: HashMethod = kind(n_bits=n_bits, seed=seed, **as_printed)
     if max_steps is not None and "max_steps" in method.get_params():
         method.set_params(max_steps=max_steps)
     return method
