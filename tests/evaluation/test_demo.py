@@ -124,7 +124,7 @@ def made_up(**metrics):
     codes = Codes.from_dense(np.zeros((1, 2), int))
     labels = np.zeros(1)
     everything = {**dict.fromkeys(demo._RATES, 0.0), **metrics}
-    return Evaluation(everything, 1.0, codes, labels, codes, labels)
+    return Evaluation(everything, 1.0, "", codes, labels, codes, labels)
 
 
 def test_conclusions_follow_the_numbers():
