@@ -53,7 +53,7 @@ How it is measured:
   (two shapes) and of NumPy's `bitwise_count`. *unique*: FAISS over the different codes, and NumPy
   to repeat each code's items. *single*: a Python loop over queries, without `out=`. *ivf*: the
   number of probed lists is raised until the measured recall rounds to 1.000. *best*: the best of
-  all exact ones, also usearch, Flat with heap, and IVF with all distances right.
+  all exact ones, also usearch and Flat with heap.
 - *must* and *aim* are what the project set itself; *all cores* is the ratio with {n_cores} threads
   on both sides.
 """
