@@ -92,3 +92,12 @@ def test_collisions_are_counted_at_three_radii(compared):
 def test_there_are_no_figures_of_vectors_alone(tmp_path):
     only = compare(tmp_path, load("digits"), [{"method": "l2"}], [0])
     assert comparison.sections(only, load("digits"), None) == []
+
+
+def test_figures_call_a_method_by_its_name_alone_if_that_is_clear():
+    long = [
+        Compared(f"SparseHash, margin {m}", {"method": "sparsehash", "n_bits": n}, [])
+        for m, n in ((7, 48), (7, 64), (11, 64))
+    ]
+    names = [one.name for one in comparison._briefly(long)]
+    assert names == ["SparseHash", "SparseHash, margin 7", "SparseHash, margin 11"]

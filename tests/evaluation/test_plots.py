@@ -180,3 +180,11 @@ def test_without_matplotlib_the_error_names_the_extra(monkeypatch):
     monkeypatch.delitem(sys.modules, "kinhash.evaluation.plots")
     with pytest.raises(MissingExtraError, match=r"Plots need matplotlib.*'kinhash\[plot\]'"):
         importlib.import_module("kinhash.evaluation.plots")
+
+
+def test_curves_that_reach_nothing_leave_the_panels_their_room():
+    panels = {name: {"some": [0.5, 0.2], "none": [0.0, 0.0]} for name in ("radius 0", "all")}
+    figure = plots.plot_precision_recall(panels)
+    figure.draw_without_rendering()
+    widths = [axes.get_position().width for axes in figure.axes]
+    assert min(widths) > 0.35

@@ -204,7 +204,7 @@ def verdict(compared: Sequence[Compared]) -> list[str]:
 
 def sections(compared: Sequence[Compared], data: Dataset, folder: Path | None) -> list[Section]:
     """Return the figures of a comparison; with a folder, they are also saved there one by one."""
-    drawn = [one for one in compared if one.figures]
+    drawn = _briefly([one for one in compared if one.figures])
     if not drawn:
         return []
     lengths = sorted({one.settings["n_bits"] for one in drawn})
@@ -296,6 +296,15 @@ def collisions(compared: Sequence[Compared]) -> list[Row]:
         }
         for one in compared
         if "n_bits" in one.settings
+    ]
+
+
+def _briefly(compared: Sequence[Compared]) -> list[Compared]:
+    """Return the same under the method's name alone, where that says which is meant."""
+    brief = [(one.name.split(",")[0], one.settings["n_bits"]) for one in compared]
+    return [
+        dataclasses.replace(one, name=name) if brief.count((name, n_bits)) == 1 else one
+        for one, (name, n_bits) in zip(compared, brief, strict=True)
     ]
 
 

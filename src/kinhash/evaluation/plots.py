@@ -117,7 +117,7 @@ def plot_precision_recall(panels: Mapping[str, Mapping[str, npt.ArrayLike]]) -> 
                 linestyle=_DASHES[rank // len(_COLOURS) % len(_DASHES)],
                 marker=_MARKERS[rank % len(_MARKERS)],
                 markevery=max(1, len(percent) // 8),
-                clip_on=False,
+                clip_on=not reached.any(),  # an empty line without clipping upsets the layout
             )
         axes.set_title(title)
         axes.set_xlabel("recall (%)")
