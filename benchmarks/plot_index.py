@@ -2,7 +2,7 @@
 
     python benchmarks/plot_index.py [--record benchmarks/results/index.json]
 
-Writes index-ratios and index-growth, as .svg and .png, beside the record.
+Writes index-ratios and index-growth, as .svg, beside the record.
 """
 
 import argparse
@@ -107,15 +107,15 @@ def main():
     parser.add_argument("--record", type=Path, default=RECORD)
     path = parser.parse_args().record
     record = json.loads(path.read_text(encoding="utf-8"))
+    mpl.rcParams["svg.fonttype"] = "none"  # text stays text: a tenth of the size
     mpl.rcParams["svg.hashsalt"] = "kinhash"  # the same record gives the same file
     figures = {"ratios": ratios(record)}
     if sum(name.startswith("clustered") for name in record["sets"]) > 1:
         figures["growth"] = growth(record)
     for name, figure in figures.items():
-        for kind in ("svg", "png"):
-            target = path.with_name(f"{path.stem}-{name}.{kind}")
-            figure.savefig(target, dpi=130, metadata={"Date": None} if kind == "svg" else None)
-            print(target)
+        target = path.with_name(f"{path.stem}-{name}.svg")
+        figure.savefig(target, metadata={"Date": None})
+        print(target)
 
 
 if __name__ == "__main__":

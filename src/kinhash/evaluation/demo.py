@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from kinhash.datasets import Dataset, Split, load
 from kinhash.errors import InvalidInputError
 from kinhash.evaluation import plots
 from kinhash.evaluation.protocol import Evaluation, evaluate_method, recall_against_radius
+from kinhash.evaluation.records import plate_queries
 from kinhash.evaluation.report import Fact, Section, write_report
 from kinhash.evaluation.tables import Row, heading
 from kinhash.index.reference import search_top_k
@@ -25,7 +25,6 @@ MODEL = "model.kinhash"
 
 MODEL_BITS = 64  # SparseHash's default; this model is saved, and searched for the picture plate
 MAX_RADIUS = 10
-N_PLATE_QUERIES = 5
 N_NEIGHBOURS = 10
 
 Results = Mapping[tuple[str, int], Evaluation]  # by method and bits
@@ -268,7 +267,7 @@ def _rivals_sentence(results: Results) -> str:
 
 def _plate_section(data: Dataset, part: Split, evaluation: Evaluation) -> Section:
     images, labels = np.asarray(data.images), np.asarray(data.labels)  # digits have both
-    positions = _plate_queries(evaluation.query_labels)
+    positions = plate_queries(evaluation.query_labels)
     matches = search_top_k(
         evaluation.database_codes,
         evaluation.query_codes[positions],
@@ -292,12 +291,6 @@ def _plate_section(data: Dataset, part: Split, evaluation: Evaluation) -> Sectio
             "comes first."
         ),
     )
-
-
-def _plate_queries(labels: Any) -> list[int]:  # noqa: ANN401 - an array of class numbers
-    """Return where the first query of each of a few random classes stands."""
-    classes = np.random.default_rng(0).permutation(np.unique(labels))[:N_PLATE_QUERIES]
-    return [int(np.argmax(labels == label)) for label in np.sort(classes)]
 
 
 def _active_section(results: Results) -> Section:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from kinhash.codes import MAX_BITS
 from kinhash.encoders import Encoder, as_float32, unit_length
 from kinhash.errors import CollapseWarning, InvalidInputError, MissingExtraError
-from kinhash.methods.base import HashMethod, standardisation
+from kinhash.methods.base import HashMethod, check_varies, standardisation
 from kinhash.methods.parameters import check_choice, check_integer, check_number
 from kinhash.methods.supervision import pair_source
 from kinhash.pairs import Pairs
@@ -150,7 +150,8 @@ class SiameseMethod(HashMethod):
             seed=self.seed,
         )
         mean, scale, constant = standardisation(vectors)
-        self._warn_before(vectors, constant)
+        check_varies(constant)
+        self._warn_before(vectors)
         schedule = Schedule(
             optimizer=self.optimizer,
             learning_rate=self._rate(),
@@ -192,18 +193,7 @@ class SiameseMethod(HashMethod):
         rest = rng.standard_normal((self.n_bits - len(atoms), len(used))).astype(np.float32)
         return rng.permutation(np.concatenate([atoms, unit_length(rest * used)]))
 
-    def _warn_before(self, X: Array, constant: Array) -> None:
-        if constant.all():
-            raise InvalidInputError("All columns of `X` are constant: there is nothing to learn.")
-        if constant.any():
-            columns = np.flatnonzero(constant)
-            some = ", ".join(map(str, columns[:5])) + (", ..." if len(columns) > 5 else "")
-            warnings.warn(
-                f"{len(columns)} of {len(constant)} columns of `X` are constant and are ignored: "
-                f"{some}.",
-                UserWarning,
-                stacklevel=4,
-            )
+    def _warn_before(self, X: Array) -> None:
         if len(X) < self.n_bits:
             warnings.warn(
                 f"`X` has {len(X)} rows, fewer than the {self.n_bits} bits: the rest of the "
