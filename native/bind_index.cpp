@@ -35,9 +35,6 @@ const std::string PLAN_NAMES[N_PLANS] = {"lookup", "deletions", "chunks", "group
 class Pool {
   public:
     static constexpr size_t LEAST = 1 << 13, LARGE = 1 << 22, MOST = size_t(1) << 29;
-    struct Free {
-        void operator()(char* p) const { std::free(p); }
-    };
     struct Buffer {
         std::unique_ptr<char, Free> data;
         size_t size;
@@ -62,9 +59,7 @@ class Pool {
         return {allocate(size), size};
     }
     static std::unique_ptr<char, Free> allocate(size_t size) {
-        auto* data = static_cast<char*>(std::aligned_alloc(64, round_up(std::max<size_t>(size, 1), 64)));
-        if (!data) throw std::bad_alloc();
-        return std::unique_ptr<char, Free>(data);
+        return std::unique_ptr<char, Free>(static_cast<char*>(kinhash::allocate(size)));
     }
     void give_back(Buffer buffer) {
         std::lock_guard guard(mutex_);
@@ -114,9 +109,9 @@ class Fresh {
 };
 
 template <typename T>
-nb::object to_numpy(std::vector<T>&& vector) {
-    auto* held = new std::vector<T>(std::move(vector));
-    nb::capsule owner(held, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+nb::object to_numpy(Vector<T>&& vector) {
+    auto* held = new Vector<T>(std::move(vector));
+    nb::capsule owner(held, [](void* p) noexcept { delete static_cast<Vector<T>*>(p); });
     return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(held->data(), {held->size()}, owner));
 }
 
@@ -207,7 +202,7 @@ Segments plain(const HeldSegments& segments) {
 }
 
 template <typename T>
-Span<T> span(const std::vector<T>& v) {
+Span<T> span(const Vector<T>& v) {
     return {v.data(), v.size()};
 }
 
@@ -239,7 +234,7 @@ nb::tuple build_segment(In<uint64_t, 2> words, In<int64_t, 1> ids, uint32_t leve
             return build<decltype(w)::value>(words.data(), ids.data(), n, n_words, {levels, n_chunks, groups, budget, n_threads});
         });
     }
-    std::vector<uint32_t> near_starts, near_rows;
+    Vector<uint32_t> near_starts, near_rows;
     if (neighbours && built.levels == 2) {
         nb::gil_scoped_release nogil;
         const Segment segment = view(built);

@@ -10,7 +10,7 @@ namespace kinhash {
 
 struct BuildOptions {
     uint32_t levels;    // most levels of deletion keys, 0 to 2
-    uint32_t n_chunks;  // parts of the bits, for codes too dense for deletion keys; 0 for none
+    uint32_t n_chunks;  // most parts of the bits, for codes too dense for deletion keys; 0 for none
     bool groups;
     double budget;  // bytes per item that deletion keys or chunks may take
     size_t n_threads;
@@ -18,10 +18,10 @@ struct BuildOptions {
 
 struct Built {
     size_t n_words = 1;
-    std::vector<uint64_t> codes, leaders, used;
-    std::vector<uint32_t> offsets, narrow_ids, slots, group_starts, key_starts[2], key_rows[2], chunk_starts,
+    Vector<uint64_t> codes, leaders, used;
+    Vector<uint32_t> offsets, narrow_ids, slots, group_starts, key_starts[2], key_rows[2], chunk_starts,
         chunk_rows;
-    std::vector<int64_t> wide_ids;
+    Vector<int64_t> wide_ids;
     uint32_t group_radius = 0, levels = 0, n_chunks = 0;
     double chunk_candidates = 0;
 };
@@ -43,7 +43,7 @@ class Numbering {
         if (2 * size_t(n_) > slots_.size()) grow();
         return row;
     }
-    std::vector<uint64_t> codes;
+    Vector<uint64_t> codes;
     size_t size() const { return n_; }
 
   private:
@@ -56,7 +56,7 @@ class Numbering {
         }
     }
     Words<W> words_;
-    std::vector<uint32_t> slots_;
+    Vector<uint32_t> slots_;
     uint32_t n_ = 0;
 };
 
@@ -66,12 +66,12 @@ class Numbering {
 template <size_t W>
 class Grouping {
   public:
-    Grouping(const Words<W>& words, const std::vector<uint64_t>& codes, size_t n) : words_(words), codes_(codes), n_(n) {}
+    Grouping(const Words<W>& words, const Vector<uint64_t>& codes, size_t n) : words_(words), codes_(codes), n_(n) {}
 
-    bool run(const std::vector<uint32_t>& weights, std::vector<uint32_t>& leader_of, std::vector<uint32_t>& leaders) {
+    bool run(const Vector<uint32_t>& weights, Vector<uint32_t>& leader_of, Vector<uint32_t>& leaders) {
         // Heaviest first; those of equal weight as they come.
         const uint32_t heaviest = n_ ? *std::max_element(weights.begin(), weights.end()) : 0;
-        std::vector<uint32_t> starts(size_t(heaviest) + 2, 0), order(n_);
+        Vector<uint32_t> starts(size_t(heaviest) + 2, 0), order(n_);
         for (const uint32_t weight : weights) ++starts[heaviest - weight + 1];
         std::partial_sum(starts.begin(), starts.end(), starts.begin());
         for (uint32_t row = 0; row < n_; ++row) order[starts[heaviest - weights[row]]++] = row;
@@ -114,7 +114,7 @@ class Grouping {
         void put(uint64_t hash, uint32_t leader) {
             if (2 * ++n_entries_ > slots_.size()) {
                 // Entries keep only half of their hash, and are placed by that half at every size.
-                std::vector<uint64_t> old(2 * slots_.size(), 0);
+                Vector<uint64_t> old(2 * slots_.size(), 0);
                 old.swap(slots_);
                 for (const uint64_t entry : old)
                     if (entry) place(entry);
@@ -129,7 +129,7 @@ class Grouping {
             while (slots_[at]) at = (at + 1) & (slots_.size() - 1);
             slots_[at] = entry;
         }
-        std::vector<uint64_t> slots_;
+        Vector<uint64_t> slots_;
         size_t n_entries_ = 0;
     };
 
@@ -144,7 +144,7 @@ class Grouping {
         });
     }
     // A leader within two bits: a removals from the code and b from the leader, a + b <= 2.
-    uint32_t nearest(uint32_t row, const std::vector<uint32_t>& leaders) const {
+    uint32_t nearest(uint32_t row, const Vector<uint32_t>& leaders) const {
         uint32_t best = NONE, best_distance = 3;
         const uint64_t* q = code(row);
         for (const auto& [hash, removed] : hashes_)
@@ -161,7 +161,7 @@ class Grouping {
         });
     }
     const Words<W>& words_;
-    const std::vector<uint64_t>& codes_;
+    const Vector<uint64_t>& codes_;
     size_t n_;
     Table tables_[3];
     std::vector<std::pair<uint64_t, uint32_t>> hashes_, next_;  // of this code and of the one after it
@@ -171,16 +171,16 @@ template <size_t W>
 Built build(const uint64_t* input, const int64_t* ids, size_t n, size_t n_words, const BuildOptions& options) {
     const Words<W> words(n_words);
     Numbering<W> numbering(n_words);
-    std::vector<uint32_t> row_of(n);
+    Vector<uint32_t> row_of(n);
     for (size_t i = 0; i < n; ++i) row_of[i] = numbering.number(input + i * n_words);
     const size_t n_codes = numbering.size();
-    std::vector<uint32_t> weights(n_codes, 0);
+    Vector<uint32_t> weights(n_codes, 0);
     for (const uint32_t row : row_of) ++weights[row];
 
     Built out;
     out.n_words = n_words;
     // Codes of one group come together, in the order of their leaders.
-    std::vector<uint32_t> position(n_codes), leader_of, leaders;
+    Vector<uint32_t> position(n_codes), leader_of, leaders;
     std::iota(position.begin(), position.end(), 0);
     Grouping<W> grouping(words, numbering.codes, n_codes);
     // Where hardly two items share a code, hardly two codes share a neighbourhood.
@@ -190,7 +190,7 @@ Built build(const uint64_t* input, const int64_t* ids, size_t n, size_t n_words,
         out.group_starts.assign(leaders.size() + 1, 0);
         for (const uint32_t leader : leader_of) ++out.group_starts[leader + 1];
         std::partial_sum(out.group_starts.begin(), out.group_starts.end(), out.group_starts.begin());
-        std::vector<uint32_t> next(out.group_starts.begin(), out.group_starts.end() - 1);
+        Vector<uint32_t> next(out.group_starts.begin(), out.group_starts.end() - 1);
         for (size_t row = 0; row < n_codes; ++row) position[row] = next[leader_of[row]]++;
         for (const uint32_t row : leaders)
             out.leaders.insert(out.leaders.end(), numbering.codes.begin() + size_t(row) * n_words,
@@ -206,7 +206,7 @@ Built build(const uint64_t* input, const int64_t* ids, size_t n, size_t n_words,
     out.used = used_bits(out.codes.data(), n_codes, n_words);
 
     const bool narrow = std::all_of(ids, ids + n, [](int64_t id) { return id >= 0 && id <= 0xffffffffLL; });
-    std::vector<uint32_t> next(out.offsets.begin(), out.offsets.end() - 1);
+    Vector<uint32_t> next(out.offsets.begin(), out.offsets.end() - 1);
     const auto place = [&](auto& array) {
         array.resize(n);
         for (size_t i = 0; i < n; ++i) array[next[position[row_of[i]]]++] = ids[i];
@@ -234,10 +234,11 @@ Built build(const uint64_t* input, const int64_t* ids, size_t n, size_t n_words,
         out.levels = level;
     }
     const bool any_used = std::any_of(out.used.begin(), out.used.end(), [](uint64_t w) { return w != 0; });
-    const double chunk_bytes = options.n_chunks * 4.0 * double(n_codes + chunk_table_size(n_codes));
-    if (options.n_chunks && !out.levels && any_used && chunk_bytes <= options.budget * double(n)) {
-        out.n_chunks = options.n_chunks;
-        out.chunk_candidates = build_chunks(words, out.codes, n_codes, options.n_chunks, out.chunk_starts, out.chunk_rows);
+    const uint32_t n_chunks = std::min(options.n_chunks, best_n_chunks(out.used, n_codes));
+    const double chunk_bytes = n_chunks * 4.0 * double(n_codes + chunk_table_size(n_codes));
+    if (n_chunks && !out.levels && any_used && chunk_bytes <= options.budget * double(n)) {
+        out.n_chunks = n_chunks;
+        out.chunk_candidates = build_chunks(words, out.codes, n_codes, n_chunks, out.chunk_starts, out.chunk_rows);
     }
     return out;
 }

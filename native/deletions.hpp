@@ -62,8 +62,8 @@ inline size_t n_deletions_at(size_t k, uint32_t level) {
 // part of the table they belong to first, and each part is then filled by itself: in the cache, where
 // filling the whole table in the order of the codes would wait for memory at every key.
 template <size_t W>
-void build_keys(const Words<W>& words, const std::vector<uint64_t>& codes, size_t n_codes, uint32_t level, size_t n_threads,
-                std::vector<uint32_t>& starts, std::vector<uint32_t>& rows) {
+void build_keys(const Words<W>& words, const Vector<uint64_t>& codes, size_t n_codes, uint32_t level, size_t n_threads,
+                Vector<uint32_t>& starts, Vector<uint32_t>& rows) {
     constexpr size_t PART = 1 << 15;  // buckets whose starts and rows stay in the cache together
     const size_t n_shares = std::clamp<size_t>(n_codes / 4096, 1, n_threads), share_size = (n_codes + n_shares - 1) / n_shares;
     std::atomic<size_t> n_keys = 0;
@@ -80,13 +80,13 @@ void build_keys(const Words<W>& words, const std::vector<uint64_t>& codes, size_
             });
     };
     // Where each share of the codes puts its keys of each part: rows of a bucket stay in order.
-    std::vector<uint32_t> next(n_shares * n_parts, 0);
+    Vector<uint32_t> next(n_shares * n_parts, 0);
     share(n_shares, n_threads, 1, [&](size_t first, size_t last) {
         for (size_t s = first; s < last; ++s)
             for_all(s * share_size, std::min((s + 1) * share_size, n_codes),
                     [&](uint32_t, uint32_t bucket) { ++next[s * n_parts + bucket / PART]; });
     });
-    std::vector<uint32_t> part_starts(n_parts + 1, 0);
+    Vector<uint32_t> part_starts(n_parts + 1, 0);
     for (size_t p = 0, at = 0; p < n_parts; ++p) {
         for (size_t s = 0; s < n_shares; ++s) {
             const uint32_t n = next[s * n_parts + p];
@@ -98,7 +98,7 @@ void build_keys(const Words<W>& words, const std::vector<uint64_t>& codes, size_
     struct Dealt {
         uint32_t bucket, row;
     };
-    const auto dealt = std::make_unique_for_overwrite<Dealt[]>(n_keys);
+    const std::unique_ptr<Dealt[], Free> dealt(static_cast<Dealt*>(allocate(n_keys * sizeof(Dealt))));
     share(n_shares, n_threads, 1, [&](size_t first, size_t last) {
         for (size_t s = first; s < last; ++s)
             for_all(s * share_size, std::min((s + 1) * share_size, n_codes), [&](uint32_t row, uint32_t bucket) {
@@ -108,7 +108,7 @@ void build_keys(const Words<W>& words, const std::vector<uint64_t>& codes, size_
     starts.assign(n_buckets + 1, 0);
     rows.resize(n_keys);
     share(n_parts, n_threads, 1, [&](size_t first, size_t last) {
-        std::vector<uint32_t> place(PART + 1);
+        Vector<uint32_t> place(PART + 1);
         for (size_t p = first; p < last; ++p) {
             const size_t low = p * PART, size = std::min(PART, n_buckets - low);
             const Dealt *from = dealt.get() + part_starts[p], *to = dealt.get() + part_starts[p + 1];
@@ -123,20 +123,29 @@ void build_keys(const Words<W>& words, const std::vector<uint64_t>& codes, size_
 }
 
 // The used bits dealt into n_chunks parts, as masks: part c is masks[c * n_words ..].
-inline std::vector<uint64_t> chunk_masks(const uint64_t* used, size_t n_words, size_t n_chunks) {
+inline Vector<uint64_t> chunk_masks(const uint64_t* used, size_t n_words, size_t n_chunks) {
     size_t n_used = 0, seen = 0;
     for (size_t w = 0; w < n_words; ++w) n_used += size_t(std::popcount(used[w]));
-    std::vector<uint64_t> masks(n_chunks * n_words, 0);
+    Vector<uint64_t> masks(n_chunks * n_words, 0);
     for (size_t w = 0; w < n_words; ++w)
         for (uint64_t rest = used[w]; rest; rest &= rest - 1, ++seen)
             masks[seen * n_chunks / n_used * n_words + w] |= rest & -rest;
     return masks;
 }
 
-inline std::vector<uint64_t> used_bits(const uint64_t* codes, size_t n_codes, size_t n_words) {
-    std::vector<uint64_t> used(n_words, 0);
+inline Vector<uint64_t> used_bits(const uint64_t* codes, size_t n_codes, size_t n_words) {
+    Vector<uint64_t> used(n_words, 0);
     for (size_t at = 0; at < n_codes * n_words; ++at) used[at % n_words] |= codes[at];
     return used;
+}
+
+// Parts that are as long as a row number are about as many as tell codes apart: of shorter ones a
+// look-up gives many rows, and longer ones differ sooner.
+inline uint32_t best_n_chunks(const Vector<uint64_t>& used, size_t n_codes) {
+    size_t n_used = 0;
+    for (const uint64_t word : used) n_used += size_t(std::popcount(word));
+    const size_t length = std::bit_width(std::max<size_t>(n_codes, 2) - 1);
+    return uint32_t(std::max<size_t>(2, (n_used + length / 2) / length));
 }
 
 inline size_t chunk_table_size(size_t n_codes) { return std::bit_ceil(std::max<size_t>(16, n_codes)); }
@@ -150,13 +159,13 @@ uint64_t chunk_hash(const Words<W>& words, const uint64_t* code, const uint64_t*
 
 // Returns how many rows a look-up of one part gives, on average over the codes themselves.
 template <size_t W>
-double build_chunks(const Words<W>& words, const std::vector<uint64_t>& codes, size_t n_codes, uint32_t n_chunks,
-                  std::vector<uint32_t>& starts, std::vector<uint32_t>& rows) {
+double build_chunks(const Words<W>& words, const Vector<uint64_t>& codes, size_t n_codes, uint32_t n_chunks,
+                  Vector<uint32_t>& starts, Vector<uint32_t>& rows) {
     const size_t n = words.count(), size = chunk_table_size(n_codes);
     const auto masks = chunk_masks(used_bits(codes.data(), n_codes, n).data(), n, n_chunks);
     starts.assign(n_chunks * (size + 1), 0);
     rows.resize(n_chunks * n_codes);
-    std::vector<uint32_t> bucket(n_codes);
+    Vector<uint32_t> bucket(n_codes);
     double squares = 0;
     for (size_t c = 0; c < n_chunks; ++c) {
         uint32_t* first = starts.data() + c * (size + 1);
@@ -165,7 +174,7 @@ double build_chunks(const Words<W>& words, const std::vector<uint64_t>& codes, s
             ++first[bucket[row] + 1];
         }
         for (size_t b = 0; b < size; ++b) first[b + 1] += first[b];
-        std::vector<uint32_t> next(first, first + size);
+        Vector<uint32_t> next(first, first + size);
         for (size_t row = 0; row < n_codes; ++row) rows[c * n_codes + next[bucket[row]]++] = uint32_t(row);
         for (size_t b = 0; b < size; ++b) squares += double(first[b + 1] - first[b]) * double(first[b + 1] - first[b]);
     }

@@ -23,6 +23,13 @@ struct Work {
     }
 };
 
+// One query, and where to put what lies near it.
+struct Asked {
+    const uint64_t* query;
+    uint32_t radius;
+    Hits* out;
+};
+
 // Codes that stay in the first-level cache over a batch of queries, and in the second, as planes.
 inline constexpr size_t SCAN_BLOCK = 1024, PLANES_BLOCK = 32 * PLANE_CODES;
 
@@ -62,8 +69,10 @@ class Finder {
             consider(Plan::deletions, touch * probes);
         }
         if (segment_.n_chunks && radius < 2 * segment_.n_chunks) {
-            const double flips = radius < segment_.n_chunks ? 0 : double(n_used_) / segment_.n_chunks;
-            consider(Plan::chunks, segment_.n_chunks * (1 + flips) * touch * (1 + segment_.chunk_candidates));
+            double probes = 0;
+            for (size_t c = 0; c < segment_.n_chunks; ++c)
+                if (const int flips = flips_of(c, radius); flips >= 0) probes += 1 + flips * double(n_used_) / segment_.n_chunks;
+            consider(Plan::chunks, 0.5 * touch * probes * (1 + segment_.chunk_candidates));
         }
         if (segment_.n_leaders()) {
             const double scan_leaders = (suits_planes(query, radius) ? 0.1 : 0.2 * double(segment_.n_words)) * double(segment_.n_leaders());
@@ -76,12 +85,64 @@ class Finder {
         switch (plan) {
             case Plan::lookup: lookup(query, 0, out, work); break;
             case Plan::deletions: deletions(query, radius, out, work); break;
-            case Plan::chunks: chunks(query, radius, out, work); break;
+            case Plan::chunks:
+                start_chunks({query, radius, &out}, work);
+                finish_chunks(work);
+                break;
             case Plan::groups: groups(query, radius, out, work); break;
             case Plan::neighbours: neighbours(query, radius, out, work); break;
             case Plan::scan: scan_all(query, radius, out, work); break;
         }
         ++work.queries[size_t(plan)];
+    }
+
+    // Two codes within r bits are near in one of n_chunks parts at least: see flips_of(). First all
+    // probes of some queries, then their buckets, then their rows: so that the waits for memory overlap.
+    // What is found is there after finish_chunks().
+    void start_chunks(const Asked& asked, Work& work) {
+        chunked_.push_back(asked);
+        const size_t n_words = words_.count();
+        uint64_t part[W ? W : MAX_WORDS];
+        for (uint32_t c = 0; c < segment_.n_chunks; ++c) {
+            const int flips = flips_of(c, asked.radius);
+            if (flips < 0) break;
+            const uint64_t* mask = masks_.data() + c * n_words;
+            for (size_t w = 0; w < n_words; ++w) part[w] = asked.query[w] & mask[w];
+            add_probe(part, c, Probe::NO_FLIP);
+            if (flips == 0) continue;
+            // No more than one bit, as planned.
+            for (size_t w = 0; w < n_words; ++w)
+                for (uint64_t rest = mask[w]; rest; rest &= rest - 1) {
+                    part[w] ^= rest & -rest;
+                    add_probe(part, c, uint32_t(64 * w + size_t(std::countr_zero(rest))));
+                    part[w] ^= rest & -rest;
+                }
+        }
+        if (probes_.size() >= MANY_PROBES) finish_chunks(work);
+    }
+    void finish_chunks(Work& work) {
+        const size_t n = segment_.n_codes();
+        const uint32_t *starts = segment_.chunk_starts.data, *rows = segment_.chunk_rows.data;
+        for (Probe& probe : probes_) {
+            const size_t at = probe.from, end = std::min<size_t>(starts[at + 1], n);
+            probe.from = uint32_t(std::min<size_t>(starts[at], end));
+            probe.to = uint32_t(end);
+            if (probe.from < probe.to) __builtin_prefetch(rows + probe.chunk * n + probe.from);
+        }
+        constexpr size_t AHEAD = 16;  // probes whose codes are on their way from memory
+        for (size_t p = 0; p < probes_.size() + AHEAD; ++p) {
+            const auto each = [&](const Probe& probe, const auto& f) {
+                for (size_t at = probe.from; at < probe.to; ++at)
+                    if (const uint32_t row = rows[probe.chunk * n + at]; row < n) f(row);
+            };
+            if (p < probes_.size()) each(probes_[p], [&](uint32_t row) { __builtin_prefetch(segment_.code(row)); });
+            if (p < AHEAD) continue;
+            const Probe& probe = probes_[p - AHEAD];
+            each(probe, [&](uint32_t row) { check_probed(probe, row); });
+            work.compared += probe.to - probe.from;
+        }
+        probes_.clear();
+        chunked_.clear();
     }
 
     // Rows [begin, end) by comparing them all.
@@ -267,48 +328,47 @@ class Finder {
         ++work.compared;
     }
 
-    // Two codes within r bits agree but for r / n_chunks bits in one of n_chunks parts at least.
-    void chunks(const uint64_t* query, uint32_t radius, Hits& out, Work& work) const {
-        const size_t n = segment_.n_codes(), n_chunks = segment_.n_chunks, size = segment_.chunk_starts.size / n_chunks - 1;
-        const uint32_t most = radius / uint32_t(n_chunks);  // 0 or 1, as planned
-        const size_t n_words = words_.count();
-        const auto part_distance = [&](const uint64_t* code, size_t c) {
-            uint32_t total = 0;
-            for (size_t w = 0; w < n_words; ++w)
-                total += uint32_t(std::popcount((code[w] ^ query[w]) & masks_[c * n_words + w]));
-            return total;
-        };
-        const auto probe = [&](size_t c, const uint64_t* part) {
-            const uint64_t hash = words_.hash(part);
-            const uint32_t* starts = segment_.chunk_starts.data + c * (size + 1) + (hash & (size - 1));
-            const size_t end = std::min<size_t>(starts[1], n);
-            for (size_t at = starts[0]; at < end; ++at) {
-                const uint32_t row = segment_.chunk_rows[c * n + at];
-                if (row >= n) continue;
-                ++work.compared;
-                const uint64_t* code = segment_.code(row);
-                const uint32_t d = words_.distance(code, query);
-                if (d > radius) continue;
-                bool first = true;  // counts where its first such part finds it
-                for (size_t w = 0; w < n_words && first; ++w) first = (code[w] & masks_[c * n_words + w]) == part[w];
-                for (size_t earlier = 0; earlier < c && first; ++earlier) first = part_distance(code, earlier) > most;
-                if (first) out.push_back(hit(row, d));
-            }
-        };
-        uint64_t part[W ? W : MAX_WORDS];
-        for (size_t c = 0; c < n_chunks; ++c) {
-            const uint64_t* mask = masks_.data() + c * n_words;
-            for (size_t w = 0; w < n_words; ++w) part[w] = query[w] & mask[w];
-            probe(c, part);
-            if (most == 0) continue;
-            for (size_t w = 0; w < n_words; ++w)
-                for (uint64_t rest = mask[w]; rest; rest &= rest - 1) {
-                    part[w] ^= rest & -rest;
-                    probe(c, part);
-                    part[w] ^= rest & -rest;
-                }
-        }
+    // A part of a query, or the part with one bit flipped.
+    struct Probe {
+        static constexpr uint32_t NO_FLIP = NONE;
+        uint32_t asked, chunk, flipped;
+        uint32_t from, to;  // the rows of its bucket
+    };
+    static constexpr size_t MANY_PROBES = 1 << 10;
+
+    // How many bits of part c may differ. Were more to differ in each part, by one more than this, then
+    // they would be more than r in all; -1 where the parts before are enough.
+    int flips_of(size_t c, uint32_t radius) const {
+        return int(radius / segment_.n_chunks) - (c > radius % segment_.n_chunks);
     }
+
+    void add_probe(const uint64_t* part, uint32_t chunk, uint32_t flipped) {
+        const size_t size = segment_.chunk_starts.size / segment_.n_chunks - 1;
+        const size_t at = chunk * (size + 1) + (words_.hash(part) & (size - 1));
+        probes_.push_back({uint32_t(chunked_.size() - 1), chunk, flipped, uint32_t(at), 0});
+        __builtin_prefetch(segment_.chunk_starts.data + at);
+    }
+
+    // Whether a row is within the radius, and this probe the first that finds it.
+    void check_probed(const Probe& probe, uint32_t row) const {
+        const auto& [query, radius, out] = chunked_[probe.asked];
+        const uint64_t* code = segment_.code(row);
+        const uint32_t d = words_.distance(code, query);
+        if (d > radius) return;
+        const size_t n_words = words_.count();
+        const auto differing = [&](size_t c, size_t w) { return (code[w] ^ query[w]) & masks_[c * n_words + w]; };
+        for (size_t w = 0; w < n_words; ++w) {
+            const uint64_t flip = probe.flipped / 64 == w ? uint64_t(1) << (probe.flipped % 64) : 0;
+            if (differing(probe.chunk, w) != flip) return;
+        }
+        for (size_t earlier = 0; earlier < probe.chunk; ++earlier) {
+            int total = 0;
+            for (size_t w = 0; w < n_words; ++w) total += std::popcount(differing(earlier, w));
+            if (total <= flips_of(earlier, radius)) return;
+        }
+        out->push_back(hit(row, d));
+    }
+
     // A code within r of the query has a leader within r + group_radius of it.
     void groups(const uint64_t* query, uint32_t radius, Hits& out, Work& work) {
         const size_t n = segment_.n_leaders();
@@ -340,15 +400,17 @@ class Finder {
     uint16_t number_;
     Hits near_;
     std::vector<Candidate> candidates_;
+    std::vector<Asked> chunked_;
+    std::vector<Probe> probes_;
     std::vector<Key> keys_;
-    std::vector<uint64_t> masks_;
+    Vector<uint64_t> masks_;
     size_t n_used_ = 0;
 };
 
 // Lists every code's neighbours within two bits; gives up where they take more than `budget` bytes.
 template <size_t W>
-bool list_neighbours(const Segment& segment, const Kernels& kernels, double budget, std::vector<uint32_t>& starts,
-                     std::vector<uint32_t>& rows) {
+bool list_neighbours(const Segment& segment, const Kernels& kernels, double budget, Vector<uint32_t>& starts,
+                     Vector<uint32_t>& rows) {
     Finder<W> finder(segment, kernels);
     Hits near;
     Work work;

@@ -33,7 +33,7 @@ class Planes {
         }
     }
     std::once_flag made_;
-    std::vector<uint64_t> planes_;
+    Vector<uint64_t> planes_;
 };
 
 // Those of one segment. Planes of all codes would add half to a lean segment, so it has none.

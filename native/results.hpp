@@ -1,12 +1,10 @@
 // What a batch of queries found: first as rows of codes, then, once their number is known, as items.
 #pragma once
 
-#include "finder.hpp"
+#include "finders.hpp"
 #include "share.hpp"
 
 namespace kinhash {
-
-using Segments = std::vector<const Segment*>;
 
 // For each query its hits by distance, and how many items these are.
 struct Found {

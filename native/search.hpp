@@ -9,49 +9,16 @@ namespace kinhash {
 template <size_t W>
 struct Scratch {
     const Kernels* kernels;
-    std::vector<Finder<W>> finders;
+    Finders<W> finders;
     std::vector<Hits> hits;
-    std::vector<size_t> scanning, by_planes;
+    std::vector<Asked> asked;
     TopK<W> top_k;
     Scratch(const Segments& segments, std::vector<SegmentPlanes>& planes, size_t n_words, const Kernels& kernels_used)
-        : kernels(&kernels_used), hits(Found::PIECE), top_k(segments, n_words, finders, kernels_used) {
-        for (size_t s = 0; s < segments.size(); ++s)
-            finders.emplace_back(*segments[s], kernels_used, &planes[s], uint16_t(s));
-    }
+        : kernels(&kernels_used),
+          finders(segments, planes, kernels_used),
+          hits(Found::PIECE),
+          top_k(segments, n_words, finders, kernels_used) {}
 };
-
-// Calls found(i, hits) for the queries [begin, end), at most PIECE of them; hits are in no order.
-template <size_t W, typename F>
-void search_piece(const Segments& segments, const uint64_t* queries, size_t begin, size_t end, size_t n_words,
-                  uint32_t radius, int asked, Scratch<W>& scratch, Work& work, const F& found) {
-    auto& hits = scratch.hits;
-    for (size_t i = begin; i < end; ++i) hits[i - begin].clear();
-    for (size_t s = 0; s < segments.size(); ++s) {
-        Finder<W>& finder = scratch.finders[s];
-        scratch.scanning.clear();
-        scratch.by_planes.clear();
-        for (size_t i = begin; i < end; ++i) {
-            const uint64_t* query = queries + i * n_words;
-            const Plan plan = finder.plan(query, radius, asked);
-            if (plan == Plan::scan) {
-                (finder.has_planes(query, radius) ? scratch.by_planes : scratch.scanning).push_back(i);
-                ++work.queries[size_t(plan)];
-            } else {
-                finder.within(plan, query, radius, hits[i - begin], work);
-            }
-        }
-        // All queries over one block of codes before the next block comes in from memory.
-        const size_t n = segments[s]->n_codes();
-        const auto in_blocks = [&](const std::vector<size_t>& rows, size_t size, auto scan) {
-            for (size_t block = 0; block < n && !rows.empty(); block += size)
-                for (const size_t i : rows)
-                    (finder.*scan)(queries + i * n_words, radius, block, std::min(block + size, n), hits[i - begin], work);
-        };
-        in_blocks(scratch.scanning, SCAN_BLOCK, &Finder<W>::scan);
-        in_blocks(scratch.by_planes, PLANES_BLOCK, &Finder<W>::scan_planes);
-    }
-    for (size_t i = begin; i < end; ++i) found(i, hits[i - begin]);
-}
 
 // Searches over a fixed list of segments, by any number of threads at once.
 class Searcher {
@@ -110,19 +77,28 @@ class SearcherOf final : public Searcher {
     }
 
     Work top_k(const uint64_t* queries, size_t n, size_t k, size_t n_threads, int64_t* ids, int32_t* distances) override {
-        return in_threads(n, n_threads, 16, [&](size_t begin, size_t end, Scratch<W>& scratch, Work& work) {
-            for (size_t i = begin; i < end; ++i)
-                scratch.top_k.search(queries + i * n_words_, k, ids + i * k, distances + i * k, work);
+        return in_threads(n, n_threads, TOP_K_PIECE, [&](size_t begin, size_t end, Scratch<W>& scratch, Work& work) {
+            for (size_t i = begin; i < end; i += TOP_K_PIECE)
+                scratch.top_k.search(queries + i * n_words_, std::min(TOP_K_PIECE, end - i), k, ids + i * k, distances + i * k, work);
         });
     }
 
   private:
+    static constexpr size_t TOP_K_PIECE = 16;
+
     template <typename F>
     Work in_pieces(const uint64_t* queries, size_t n, uint32_t radius, size_t n_threads, int asked, const F& found) {
         return in_threads(n, n_threads, Found::PIECE, [&](size_t first, size_t last, Scratch<W>& scratch, Work& work) {
-            for (size_t begin = first; begin < last; begin += Found::PIECE)
-                search_piece(segments_, queries, begin, std::min(begin + Found::PIECE, last), n_words_, radius, asked,
-                             scratch, work, found);
+            for (size_t begin = first; begin < last; begin += Found::PIECE) {
+                const size_t end = std::min(begin + Found::PIECE, last);
+                scratch.asked.clear();
+                for (size_t i = begin; i < end; ++i) {
+                    scratch.hits[i - begin].clear();
+                    scratch.asked.push_back({queries + i * n_words_, radius, &scratch.hits[i - begin]});
+                }
+                scratch.finders.within(scratch.asked, asked, work);
+                for (size_t i = begin; i < end; ++i) found(i, scratch.hits[i - begin]);
+            }
         });
     }
 

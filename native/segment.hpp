@@ -13,6 +13,8 @@
 #include <cstring>
 #include <vector>
 
+#include "memory.hpp"
+
 namespace kinhash {
 
 template <typename T>

@@ -57,55 +57,64 @@ class Lowest {
     }
 
     std::vector<int64_t> scratch_;
-    std::vector<uint64_t> bits_;
+    Vector<uint64_t> bits_;
 };
 
-// The k nearest items of one query at a time; at equal distance the lowest ids.
+// The k nearest items of a few queries at a time; at equal distance the lowest ids.
 template <size_t W>
 class TopK {
   public:
-    TopK(const Segments& segments, size_t n_words, std::vector<Finder<W>>& finders, const Kernels& kernels)
+    TopK(const Segments& segments, size_t n_words, Finders<W>& finders, const Kernels& kernels)
         : segments_(segments), n_words_(n_words), finders_(finders), kernels_(kernels) {
         for (const Segment* segment : segments) n_items_ += segment->n_alive;
     }
 
-    // Writes min(k, items) ids and distances in order; -1 where a damaged file does not lead to as
-    // many. Radii grow until they hold k items: first as long as they are look-ups, then from where
-    // a sample of the codes says that k items lie.
-    void search(const uint64_t* query, size_t k, int64_t* ids, int32_t* distances, Work& work) {
-        k = std::min(k, n_items_);
-        if (k == 0) return;
+    // Writes min(k, items) ids and distances in order, k per query; -1 where a damaged file does not
+    // lead to as many. Radii grow until they hold k items: first as long as they are look-ups, then
+    // from where a sample of the codes says that k items lie.
+    void search(const uint64_t* queries, size_t n, size_t k, int64_t* ids, int32_t* distances, Work& work) {
+        const size_t wanted = std::min(k, n_items_);
+        if (wanted == 0) return;
+        if (hits_.size() < n) hits_.resize(n);
         const uint32_t farthest = uint32_t(64 * n_words_);
-        bool enough = false;
-        const uint32_t most = k < RARE ? 3 : 0;  // what is rare, a sample does not show
-        for (uint32_t radius = 0; radius <= most && !enough && all_by_lookup(query, radius); ++radius)
-            enough = collect(query, radius, work) >= k;
-        if (!enough)
-            for (uint32_t radius = likely_radius(query, k); collect(query, radius, work) < k && radius < farthest;) ++radius;
-        choose(k, ids, distances);
+        pending_.clear();
+        for (size_t i = 0; i < n; ++i) {
+            const uint64_t* query = queries + i * n_words_;
+            bool enough = false;
+            const uint32_t most = wanted < RARE ? 3 : 0;  // what is rare, a sample does not show
+            for (uint32_t radius = 0; radius <= most && !enough && finders_.all_by_lookup(query, radius); ++radius) {
+                one_.assign(1, {query, radius, &hits_[i]});
+                enough = collect(one_, work)[0] >= wanted;
+            }
+            if (!enough) pending_.push_back({query, likely_radius(query, wanted), &hits_[i]});
+        }
+        while (!pending_.empty()) {
+            const std::vector<size_t>& items = collect(pending_, work);
+            size_t left = 0;
+            for (size_t p = 0; p < pending_.size(); ++p) {
+                if (items[p] >= wanted || pending_[p].radius >= farthest) continue;
+                pending_[left] = pending_[p];
+                ++pending_[left++].radius;
+            }
+            pending_.resize(left);
+        }
+        for (size_t i = 0; i < n; ++i) choose(hits_[i], wanted, ids + i * k, distances + i * k);
     }
 
   private:
     static constexpr size_t RARE = 500;
 
-    bool all_by_lookup(const uint64_t* query, uint32_t radius) const {
-        for (const Finder<W>& finder : finders_) {
-            const Plan plan = finder.plan(query, radius);
-            if (plan == Plan::scan || plan == Plan::groups) return false;
+    // Gathers all rows within each radius; returns how many items that is.
+    const std::vector<size_t>& collect(const std::vector<Asked>& asked, Work& work) {
+        for (const Asked& one : asked) one.out->clear();
+        finders_.within(asked, -1, work);
+        counts_.clear();
+        for (const Asked& one : asked) {
+            size_t items = 0;
+            for (const Hit& hit : *one.out) items += segments_[hit.segment]->count(hit.row);
+            counts_.push_back(items);
         }
-        return true;
-    }
-
-    // Gathers all rows within `radius`; returns how many items that is.
-    size_t collect(const uint64_t* query, uint32_t radius, Work& work) {
-        hits_.clear();
-        size_t items = 0;
-        for (size_t s = 0; s < segments_.size(); ++s) {
-            const size_t before = hits_.size();
-            finders_[s].within(finders_[s].plan(query, radius), query, radius, hits_, work);
-            for (size_t at = before; at < hits_.size(); ++at) items += segments_[s]->count(hits_[at].row);
-        }
-        return items;
+        return counts_;
     }
 
     // The smallest radius that holds k items, if all codes are like a sample of them.
@@ -126,17 +135,18 @@ class TopK {
         return radius;
     }
 
-    void choose(size_t k, int64_t* ids, int32_t* distances) {
+    void choose(const Hits& hits, size_t k, int64_t* ids, int32_t* distances) {
         uint32_t farthest = 0;
-        for (const Hit& hit : hits_) farthest = std::max<uint32_t>(farthest, hit.distance);
+        for (const Hit& hit : hits) farthest = std::max<uint32_t>(farthest, hit.distance);
         ordered_.clear();
-        append_by_distance(segments_, hits_, farthest, ordered_);
+        append_by_distance(segments_, hits, farthest, ordered_);
         size_t written = 0;
         for (size_t first = 0; first < ordered_.size() && written < k;) {
             const uint32_t distance = ordered_[first].distance;
             const size_t need = k - written;
             pool_.clear();
             for (; first < ordered_.size() && ordered_[first].distance == distance; ++first) {
+                prefetch_ids(first + AHEAD);
                 // A bucket's ids ascend, so no more than its first `need` can be among the lowest.
                 const Segment& segment = *segments_[ordered_[first].segment];
                 const size_t most = std::min(need, n_items_ - std::min(n_items_, pool_.size()));
@@ -151,11 +161,23 @@ class TopK {
         std::fill(distances + written, distances + k, -1);
     }
 
+    static constexpr size_t AHEAD = 8;  // buckets that are on their way from memory
+    void prefetch_ids(size_t at) const {
+        if (at >= ordered_.size()) return;
+        const Segment& segment = *segments_[ordered_[at].segment];
+        const size_t item = segment.begin(ordered_[at].row);
+        if (segment.wide_ids.size) __builtin_prefetch(segment.wide_ids.data + item);
+        else __builtin_prefetch(segment.narrow_ids.data + item);
+    }
+
     const Segments& segments_;
     size_t n_words_, n_items_ = 0;
-    std::vector<Finder<W>>& finders_;
+    Finders<W>& finders_;
     const Kernels& kernels_;
-    Hits hits_, ordered_;
+    std::vector<Hits> hits_;
+    std::vector<Asked> pending_, one_;
+    std::vector<size_t> counts_;
+    Hits ordered_;
     Growing<int64_t> pool_;
     std::vector<double> sample_;
     Lowest lowest_;
