@@ -48,7 +48,8 @@ How it is measured:
   medians.
 - Ours is `HammingIndex(codes)` with 1,000 queries at a time and `out=` the previous answer; FAISS
   allocates its own results. Without `out=` ours took up to {fresh:.1f} times as long.
-- A slow peer gets fewer queries, spread evenly over the numbers of matches.
+- A slow peer gets fewer queries, spread evenly over the numbers of matches; ours is timed with the
+  same ones.
 - *range*: the best of FAISS's Flat, Hash (five prefix lengths, `nflip` = radius) and MultiHash
   (two shapes) and of NumPy's `bitwise_count`. *unique*: FAISS over the different codes, and NumPy
   to repeat each code's items. *single*: a Python loop over queries, without `out=`. *ivf*: the

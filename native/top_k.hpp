@@ -103,6 +103,7 @@ class TopK {
 
   private:
     static constexpr size_t RARE = 500;
+    static constexpr size_t AHEAD = 8;  // buckets that are on their way from memory
 
     // Gathers all rows within each radius; returns how many items that is.
     const std::vector<size_t>& collect(const std::vector<Asked>& asked, Work& work) {
@@ -110,8 +111,13 @@ class TopK {
         finders_.within(asked, -1, work);
         counts_.clear();
         for (const Asked& one : asked) {
+            const Hits& hits = *one.out;
             size_t items = 0;
-            for (const Hit& hit : *one.out) items += segments_[hit.segment]->count(hit.row);
+            for (size_t at = 0; at < hits.size(); ++at) {
+                if (at + AHEAD < hits.size())
+                    __builtin_prefetch(segments_[hits[at + AHEAD].segment]->offsets.data + hits[at + AHEAD].row);
+                items += segments_[hits[at].segment]->count(hits[at].row);
+            }
             counts_.push_back(items);
         }
         return counts_;
@@ -161,7 +167,6 @@ class TopK {
         std::fill(distances + written, distances + k, -1);
     }
 
-    static constexpr size_t AHEAD = 8;  // buckets that are on their way from memory
     void prefetch_ids(size_t at) const {
         if (at >= ordered_.size()) return;
         const Segment& segment = *segments_[ordered_[at].segment];
