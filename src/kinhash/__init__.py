@@ -9,10 +9,20 @@ if TYPE_CHECKING:
     from kinhash.index.hamming import HammingIndex
     from kinhash.matches import Matches
     from kinhash.methods import load
+    from kinhash.methods.multimodal_sparsehash import MultimodalSparseHash
     from kinhash.methods.sparsehash import SparseHash
     from kinhash.pairs import Pairs
 
-__all__ = ["Codes", "HammingIndex", "Matches", "Pairs", "SparseHash", "__version__", "load"]
+__all__ = [
+    "Codes",
+    "HammingIndex",
+    "Matches",
+    "MultimodalSparseHash",
+    "Pairs",
+    "SparseHash",
+    "__version__",
+    "load",
+]
 
 __version__ = importlib.metadata.version("kinhash")
 
@@ -21,6 +31,7 @@ _HOMES = {
     "Codes": "kinhash.codes",
     "HammingIndex": "kinhash.index.hamming",
     "Matches": "kinhash.matches",
+    "MultimodalSparseHash": "kinhash.methods.multimodal_sparsehash",
     "Pairs": "kinhash.pairs",
     "SparseHash": "kinhash.methods.sparsehash",
     "load": "kinhash.methods",

@@ -46,6 +46,8 @@ class Pairs:
         i: npt.ArrayLike,
         j: npt.ArrayLike,
         similar: npt.ArrayLike = True,  # noqa: FBT002 - the data
+        *,
+        _across: bool = False,
     ) -> None:
         left, right = _row_numbers("i", i), _row_numbers("j", j)
         flags = np.asarray(similar)
@@ -60,7 +62,7 @@ class Pairs:
             raise InvalidInputError("`i` and `j` must hold at least one pair, got none.")
         if not np.isin(flags, (0, 1)).all():
             raise InvalidInputError("`similar` must hold only True and False (or 1 and 0).")
-        if np.any(left == right):
+        if np.any(left == right) and not _across:
             at = int(np.argmax(left == right))
             raise InvalidInputError(f"Pair {at} joins row {left[at]} with itself. Drop it.")
         object.__setattr__(self, "i", left)
@@ -68,6 +70,16 @@ class Pairs:
         object.__setattr__(self, "similar", flags.astype(bool))
         for array in (self.i, self.j, self.similar):
             array.flags.writeable = False
+
+    @classmethod
+    def across(
+        cls,
+        i: npt.ArrayLike,
+        j: npt.ArrayLike,
+        similar: npt.ArrayLike = True,  # noqa: FBT002 - the data
+    ) -> Self:
+        """Return pairs of a row of one modality with a row of another; the numbers may be equal."""
+        return cls(i, j, similar, _across=True)
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"Pairs are immutable; make new ones instead of setting {name!r}.")
@@ -78,11 +90,11 @@ class Pairs:
     def __repr__(self) -> str:
         return f"Pairs(n={len(self)}, n_similar={int(self.similar.sum())})"
 
-    def check_rows(self, n_rows: int) -> None:
-        """Raise InvalidInputError if a pair names a row that is not in [0, n_rows)."""
-        largest = int(max(self.i.max(), self.j.max()))
-        if largest >= n_rows:
-            raise InvalidInputError(f"`pairs` name row {largest}, but `X` has {n_rows} rows.")
+    def check_rows(self, n_rows: int, n_right: int | None = None) -> None:
+        """Raise InvalidInputError if `i` names a row beyond `n_rows`, or `j` beyond `n_right`."""
+        for rows, n in ((self.i, n_rows), (self.j, n_rows if n_right is None else n_right)):
+            if int(rows.max()) >= n:
+                raise InvalidInputError(f"`pairs` name row {rows.max()}, but `X` has {n} rows.")
 
 
 def _row_numbers(name: str, values: npt.ArrayLike) -> Array:
@@ -336,6 +348,45 @@ class MetricSource:
         squares = np.einsum("ij,ij->i", X, X)
         squared = squares[:, None] + squares - 2 * (X @ X.T)
         return Relation(squared <= self.threshold**2, _all_but_diagonal(len(rows)))
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Views:
+    """Rows of several modalities in one numbering: those of the first, then of the second, ...
+
+    An item has a view in each modality. Batches are ascending, so that each modality's views are
+    together.
+    """
+
+    source: Source  # of view numbers
+    starts: Array  # (n_modalities + 1,) where each modality's views begin
+    across_only: bool = False  # count only pairs of views of different modalities
+
+    @property
+    def n_units(self) -> int:
+        """How many views or listed pairs one epoch deals out."""
+        return self.source.n_units
+
+    def split(self, rng: np.random.Generator, share: float) -> tuple[Self, Self]:
+        """Return the source of a random 1 - `share` of the units, and that of the rest."""
+        kept, held = self.source.split(rng, share)
+        return dataclasses.replace(self, source=kept), dataclasses.replace(self, source=held)
+
+    def batches(self, rng: np.random.Generator, batch_size: int) -> Iterator[Array]:
+        """Deal every unit once, in ascending batches."""
+        return (np.sort(views) for views in self.source.batches(rng, batch_size))
+
+    def n_batches(self, batch_size: int) -> int:
+        """How many batches one epoch has."""
+        return self.source.n_batches(batch_size)
+
+    def relate(self, rows: Array) -> Relation:
+        """Return the relation among the given views."""
+        similar, known = self.source.relate(rows)
+        if self.across_only:
+            modality = np.searchsorted(self.starts, rows, side="right")
+            known = known & (modality[:, None] != modality)
+        return Relation(similar, known)
 
 
 def _half(batch_size: int) -> int:

@@ -4,9 +4,16 @@ from kinhash.encoders.anchor_graph import AnchorGraphEncoder
 from kinhash.encoders.base import CHUNK_BYTES, Encoder
 from kinhash.encoders.classes import ClassEncoder
 from kinhash.encoders.kernel import KernelEncoder
+from kinhash.encoders.kernel_ista import KernelIstaEncoder
 from kinhash.encoders.linear import LinearEncoder
 from kinhash.encoders.network import HALF_WAY, CodEncoder, IstaEncoder
-from kinhash.encoders.vectors import CHUNK_ROWS, as_float32, check_finite, unit_length
+from kinhash.encoders.vectors import (
+    CHUNK_ROWS,
+    as_float32,
+    check_finite,
+    check_finite_entries,
+    unit_length,
+)
 
 __all__ = [
     "CHUNK_BYTES",
@@ -19,9 +26,11 @@ __all__ = [
     "Encoder",
     "IstaEncoder",
     "KernelEncoder",
+    "KernelIstaEncoder",
     "LinearEncoder",
     "as_float32",
     "check_finite",
+    "check_finite_entries",
     "unit_length",
 ]
 
@@ -32,6 +41,7 @@ ENCODERS: dict[str, type[Encoder]] = {
         CodEncoder,
         LinearEncoder,
         KernelEncoder,
+        KernelIstaEncoder,
         AnchorGraphEncoder,
         ClassEncoder,
     )

@@ -8,9 +8,10 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse
 
 from kinhash.codes import Codes, words_per_code
-from kinhash.encoders.vectors import as_float32, check_finite
+from kinhash.encoders.vectors import as_float32, check_finite, check_finite_entries
 from kinhash.errors import FormatError, InvalidInputError
 
 Array = npt.NDArray[Any]
@@ -62,14 +63,19 @@ class Encoder:
         """Return the type and shape that each array must have."""
         raise NotImplementedError
 
-    def encode(self, X: Array, *, n_threads: int | None = None) -> Codes:
+    def _encode_sparse_chunk(self, X: Any, words: Array, n_threads: int) -> int:  # noqa: ANN401 - csr
+        """Write the codes of sparse rows; returns as `_encode_chunk`."""
+        return self._encode_chunk(as_float32(X.toarray()), words, n_threads)
+
+    def encode(self, X: Any, *, n_threads: int | None = None) -> Codes:  # noqa: ANN401 - an array, or sparse
         """Return the codes of the rows of `X`.
 
         A row's code does not depend on the rows around it. `X` may be memory-mapped and of any
-        real type: it is converted a chunk at a time.
+        real type: it is converted a chunk at a time. So is a sparse matrix; where the map begins
+        with a projection, the work is in proportion to its entries.
 
         Args:
-            X: `(n, n_features)` numbers.
+            X: `(n, n_features)` numbers, an array or a SciPy sparse matrix.
             n_threads: Threads to use; all cores by default.
 
         Raises:
@@ -81,7 +87,10 @@ class Encoder:
                 f"`X` has {got}, but the encoder takes vectors of {self.n_features} numbers."
             )
         n_threads = n_threads or os.cpu_count() or 1
-        words = np.empty((len(X), words_per_code(self.n_bits, signed=self.signed)), np.uint64)
+        words = np.empty((X.shape[0], words_per_code(self.n_bits, signed=self.signed)), np.uint64)
+        if scipy.sparse.issparse(X):
+            self._encode_sparse(scipy.sparse.csr_array(X), words, n_threads)
+            return Codes._trusted(words, self.n_bits, signed=self.signed)  # noqa: SLF001 - own words
         # What needs no conversion goes in one call: threads take milliseconds to get going.
         ready = X.dtype == np.float32 and X.flags.c_contiguous
         step = max(1, len(X) if ready else CHUNK_BYTES // (4 * self.n_features))
@@ -90,11 +99,17 @@ class Encoder:
             row = self._encode_chunk(chunk, words[start : start + step], n_threads)
             if row < len(chunk):
                 check_finite(np.asarray(X[start + row])[None], first_row=start + row)
-                raise InvalidInputError(
-                    f"`X` has a value too large for this encoder in row {start + row}. "
-                    "Scale the vectors as the training vectors were."
-                )
+                raise _too_large(start + row)
         return Codes._trusted(words, self.n_bits, signed=self.signed)  # noqa: SLF001 - own words
+
+    def _encode_sparse(self, X: Any, words: Array, n_threads: int) -> None:  # noqa: ANN401 - csr
+        check_finite_entries(X)
+        step = max(1, CHUNK_BYTES // (4 * self.n_features))
+        for start in range(0, X.shape[0], step):
+            chunk = X[start : start + step].astype(np.float32)
+            row = self._encode_sparse_chunk(chunk, words[start : start + step], n_threads)
+            if row < chunk.shape[0]:
+                raise _too_large(start + row)
 
     def standardise(self, X: Array) -> Array:
         """Return the rows of `X` as the map sees them, float32."""
@@ -146,6 +161,13 @@ class Encoder:
                     f"`{name}` of the encoder must be {np.dtype(dtype)} of shape {shape}, "
                     f"the file has {array.dtype} of shape {array.shape}."
                 )
+
+
+def _too_large(row: int) -> InvalidInputError:
+    return InvalidInputError(
+        f"`X` has a value too large for this encoder in row {row}. "
+        "Scale the vectors as the training vectors were."
+    )
 
 
 def shape_of(array: Array) -> tuple[int, int]:

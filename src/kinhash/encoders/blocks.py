@@ -52,11 +52,15 @@ def one_blas_thread() -> Iterator[None]:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class BlockEncoder(Encoder):
-    """Bit j is set where output j of `forward` is positive.
+    """Entry j follows from output j of `forward`: set where it is positive, unless overridden.
 
     Matrix products may round a row differently in a matrix of another height. So every block has
     `BLOCK_ROWS` rows, the last one filled up with zeros: a row's code is the same in any batch.
     """
+
+    def _entries(self, outputs: Array) -> Array:
+        """Return the codes behind the outputs, int8."""
+        return (outputs > 0).astype(np.int8)
 
     def _encode_chunk(self, X: Array, words: Array, n_threads: int) -> int:
         starts = range(0, len(X), BLOCK_ROWS)
@@ -68,8 +72,8 @@ class BlockEncoder(Encoder):
             with np.errstate(all="ignore"):  # what is not finite is reported with its row
                 standard = self.standardise(block)
                 finite = np.isfinite(np.einsum("ij,ij->i", standard, standard))[: len(rows)]
-                bits = (self.forward(block)[: len(rows)] > 0).astype(np.int8)
-            _native.pack(bits, words[start : start + len(rows)], signed=False)
+                entries = self._entries(self.forward(block)[: len(rows)])
+            _native.pack(entries, words[start : start + len(rows)], signed=self.signed)
             return len(X) if finite.all() else start + int(finite.argmin())
 
         with one_blas_thread(), ThreadPoolExecutor(min(n_threads, len(starts)) or 1) as pool:

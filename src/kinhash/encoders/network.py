@@ -10,12 +10,26 @@ import numpy.typing as npt
 
 from kinhash import _native
 from kinhash.encoders.base import Encoder, shape_of
-from kinhash.encoders.vectors import unit_length
+from kinhash.encoders.vectors import as_float32, unit_length
 
 Array = npt.NDArray[Any]
 
 # An output o = tanh(beta h) is nearest to 1 when o > 1/2, that is h > atanh(1/2) / beta.
 HALF_WAY = math.atanh(0.5)
+
+
+def shrink(v: Array, tau: Array, *, two_sided: bool) -> Array:
+    """Return max(0, v - tau), or sign(v) max(0, |v| - tau) if two-sided."""
+    size: Array = np.maximum((np.abs(v) if two_sided else v) - tau, 0)
+    return np.copysign(size, v) if two_sided else size
+
+
+def ista(v: Array, S: Array, tau: Array, *, n_steps: int, two_sided: bool) -> Array:
+    """Return h = shrink(v), after `n_steps` times h = shrink(v + S h)."""
+    h = shrink(v, tau, two_sided=two_sided)
+    for _ in range(n_steps):
+        h = shrink(v + h @ S.T, tau, two_sided=two_sided)
+    return h
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -42,16 +56,43 @@ class NetworkEncoder(Encoder):
         raise NotImplementedError
 
     @functools.cached_property
-    def _native(self) -> _native.NetworkEncoder:
+    def _network(self) -> _native.NetworkEncoder:
         return _native.NetworkEncoder(
             mean=self.mean, scale=self.scale, W=self.W, unit_length=True, **self._native_arguments()
         )
 
+    @functools.cached_property
+    def _after_projection(self) -> _native.NetworkEncoder:
+        """The same network without W, for rows that are projected already."""
+        n = self.n_bits
+        zeros, ones = np.zeros(n, np.float32), np.ones(n, np.float32)
+        return _native.NetworkEncoder(
+            mean=zeros,
+            scale=ones,
+            W=np.eye(n, dtype=np.float32),
+            unit_length=False,
+            **self._native_arguments(),
+        )
+
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "_native"}
+        made = {"_network", "_after_projection"}
+        return {name: value for name, value in self.__dict__.items() if name not in made}
 
     def _encode_chunk(self, X: Array, words: Array, n_threads: int) -> int:
-        return self._native.encode(X, words, n_threads)
+        return self._network.encode(X, words, n_threads)
+
+    def _encode_sparse_chunk(self, X: Any, words: Array, n_threads: int) -> int:  # noqa: ANN401 - csr
+        return self._after_projection.encode(self._projected(X), words, n_threads)
+
+    def _projected(self, X: Any) -> Array:  # noqa: ANN401 - csr
+        """Return W x of unit-length rows; the work is in proportion to the entries of `X`."""
+        shift = self.mean * self.scale
+        scaled = X.multiply(self.scale).tocsr()
+        # ||x - m||^2 = ||x||^2 - 2 x m + ||m||^2, so that x stays sparse.
+        squared = scaled.multiply(scaled).sum(axis=1) - 2 * (scaled @ shift) + shift @ shift
+        lengths = np.sqrt(np.maximum(np.asarray(squared).ravel(), 0))[:, None]
+        v = as_float32(scaled @ self.W.T - self.W @ shift)
+        return np.divide(v, lengths, out=np.zeros_like(v), where=lengths > 0)
 
     def _shapes(self) -> dict[str, tuple[type[np.generic], tuple[int, ...]]]:
         n_bits, n_features = shape_of(self.W)
@@ -92,10 +133,6 @@ class _PursuitEncoder(NetworkEncoder):
             "coordinate_descent": self.kind == "cod",
         }
 
-    def _shrink(self, v: Array) -> Array:
-        size: Array = np.maximum((np.abs(v) if self.two_sided else v) - self.tau, 0)
-        return np.copysign(size, v) if self.two_sided else size
-
 
 class IstaEncoder(_PursuitEncoder):
     """h = shrink(W x + S h), `n_steps` uses of S after the first shrinkage; output tanh(beta h)."""
@@ -105,9 +142,7 @@ class IstaEncoder(_PursuitEncoder):
     def forward(self, X: Array) -> Array:
         """Return tanh(beta h), float32 `(n, n_bits)`: codes are its nearest integers."""
         v = self.standardise(X) @ self.W.T
-        h = self._shrink(v)
-        for _ in range(self.n_steps):
-            h = self._shrink(v + h @ self.S.T)
+        h = ista(v, self.S, self.tau, n_steps=self.n_steps, two_sided=self.two_sided)
         return np.tanh(np.float32(self.beta) * h)
 
 
@@ -122,7 +157,7 @@ class CodEncoder(_PursuitEncoder):
         z = np.zeros_like(b)
         rows = np.arange(len(b))
         for _ in range(self.n_steps):
-            h = self._shrink(b)
+            h = shrink(b, self.tau, two_sided=self.two_sided)
             best = np.abs(h - z).argmax(axis=1)
             delta = h[rows, best] - z[rows, best]
             b = b + self.S.T[best] * delta[:, None]

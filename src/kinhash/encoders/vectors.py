@@ -43,3 +43,11 @@ def check_finite(X: Array, *, first_row: int = 0) -> None:
             f"Input X contains {what} in row {first_row + row}. "
             "Drop that row, or fill its missing values."
         )
+
+
+def check_finite_entries(X: Any) -> None:  # noqa: ANN401 - csr
+    """Raise InvalidInputError naming the first row of a sparse `X` that has a NaN or infinity."""
+    finite = np.isfinite(X.data)
+    if not finite.all():
+        row = int(np.searchsorted(X.indptr, int(finite.argmin()), side="right")) - 1
+        check_finite(X[[row]].toarray(), first_row=row)

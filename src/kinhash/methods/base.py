@@ -27,7 +27,76 @@ class _SklearnNotFittedError(NotFittedError, sklearn.exceptions.NotFittedError):
     """Ours, which scikit-learn takes for its own; `kinhash.errors` stays free of that import."""
 
 
-class HashMethod(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # untyped
+class Model(BaseEstimator):  # type: ignore[misc]  # untyped
+    """What every method shares, whatever it takes in: it is fitted or not, and has a file.
+
+    Attributes:
+        history_: What was measured during training, one dict per look; empty if not iterative.
+    """
+
+    name: ClassVar[str]  # in METHODS, files and the command line
+
+    history_: list[dict[str, float]]
+
+    @contextlib.contextmanager
+    def _unchanged_on_failure(self) -> Iterator[None]:
+        """Put all attributes back if the block fails, or is interrupted."""
+        before = dict(self.__dict__)
+        try:
+            yield
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+
+    def _check_fitted(self) -> None:
+        if not self.__sklearn_is_fitted__():
+            raise _SklearnNotFittedError(
+                f"This {type(self).__name__} is not fitted yet. Call fit, or load a model."
+            )
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "history_")
+
+    def _header(self) -> dict[str, Any]:
+        """Return what the file of every model says."""
+        return {
+            "kind": "model",
+            "method": self.name,
+            "parameters": self.get_params(),
+            "history": [_finite(record) for record in self.history_],
+        }
+
+    @classmethod
+    def _from_header(cls, header: dict[str, Any]) -> Self:
+        """Return the model that `_header` described, without its encoders."""
+        known = cls._get_param_names()
+        unknown = sorted(set(header["parameters"]) - set(known))
+        if unknown:
+            raise FormatError(
+                f"{cls.__name__} has no parameter {unknown[0]!r}; this release knows "
+                f"{', '.join(known)}. Upgrade kinhash."
+            )
+        model = cls(**header["parameters"])
+        model.history_ = header["history"]
+        return model
+
+
+def restored_encoder(kind: str, arrays: dict[str, Array], settings: dict[str, Any]) -> Encoder:
+    """Return the encoder of a file.
+
+    Raises:
+        FormatError: Its kind is unknown, or its arrays do not fit.
+    """
+    if kind not in ENCODERS:
+        raise FormatError(
+            f"Unknown encoder {kind!r}; this release reads {', '.join(sorted(ENCODERS))}. "
+            "Upgrade kinhash."
+        )
+    return ENCODERS[kind].restore(arrays, settings)
+
+
+class HashMethod(TransformerMixin, Model):  # type: ignore[misc]  # untyped
     """A method that learns codes: `fit` leaves an encoder, and everything else uses that.
 
     Attributes:
@@ -36,11 +105,9 @@ class HashMethod(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # unty
         n_features_in_: Width of the training vectors.
     """
 
-    name: ClassVar[str]  # in METHODS, files and the command line
     unsupervised: ClassVar[bool] = False  # learns from vectors alone, so all there are may serve
 
     encoder_: Encoder
-    history_: list[dict[str, float]]
     n_features_in_: int
 
     def encode(self, X: npt.ArrayLike, *, n_threads: int | None = None) -> Codes:
@@ -65,56 +132,22 @@ class HashMethod(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # unty
         """Write the fitted model to one file; an interrupted save leaves the old file."""
         self._check_fitted()
         names = getattr(self, "feature_names_in_", None)
-        header = {
-            "kind": "model",
-            "method": self.name,
-            "parameters": self.get_params(),
+        header = self._header() | {
             "encoder": self.encoder_.kind,
             "settings": self.encoder_.settings(),
             "feature_names": None if names is None else [str(name) for name in names],
-            "history": [_finite(record) for record in self.history_],
         }
         storage.write(path, header, self.encoder_.arrays())
 
     @classmethod
     def _restore(cls, header: dict[str, Any], arrays: dict[str, Array]) -> Self:
         """Return the model that `save` wrote; see `kinhash.load`."""
-        known = cls._get_param_names()
-        unknown = sorted(set(header["parameters"]) - set(known))
-        if unknown:
-            raise FormatError(
-                f"{cls.__name__} has no parameter {unknown[0]!r}; this release knows "
-                f"{', '.join(known)}. Upgrade kinhash."
-            )
-        if header["encoder"] not in ENCODERS:
-            raise FormatError(
-                f"Unknown encoder {header['encoder']!r}; this release reads "
-                f"{', '.join(sorted(ENCODERS))}. Upgrade kinhash."
-            )
-        model = cls(**header["parameters"])
-        model.encoder_ = ENCODERS[header["encoder"]].restore(arrays, header["settings"])
-        model.history_ = header["history"]
+        model = cls._from_header(header)
+        model.encoder_ = restored_encoder(header["encoder"], arrays, header["settings"])
         model.n_features_in_ = model.encoder_.n_features
         if header["feature_names"] is not None:
             model.feature_names_in_ = np.asarray(header["feature_names"], dtype=object)
         return model
-
-    @contextlib.contextmanager
-    def _unchanged_on_failure(self) -> Iterator[None]:
-        """Put all attributes back if the block fails, or is interrupted."""
-        before = dict(self.__dict__)
-        try:
-            yield
-        except BaseException:
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
-
-    def _check_fitted(self) -> None:
-        if not self.__sklearn_is_fitted__():
-            raise _SklearnNotFittedError(
-                f"This {type(self).__name__} is not fitted yet. Call fit, or load a model."
-            )
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "encoder_")

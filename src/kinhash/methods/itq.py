@@ -10,10 +10,9 @@ from kinhash.codes import MAX_BITS
 from kinhash.encoders import CHUNK_ROWS, LinearEncoder, as_float32, unit_length
 from kinhash.methods.base import HashMethod, check_varies, standardisation
 from kinhash.methods.parameters import check_directions, check_integer
+from kinhash.methods.rotation import MAX_ROTATION_ROWS, rotation
 
 Array = npt.NDArray[Any]
-
-MAX_ROTATION_ROWS = 20_000  # the rotation is learned from this many random rows at most
 
 
 class ITQ(HashMethod):
@@ -94,22 +93,3 @@ class ITQ(HashMethod):
             mean, scale, W.astype(np.float32), bias=-(W @ centre).astype(np.float32)
         )
         self.history_ = [{"step": step, "loss": loss} for step, loss in enumerate(losses, 1)]
-
-
-def rotation(V: Array, n_iterations: int, rng: np.random.Generator) -> tuple[Array, list[float]]:
-    """Return the rotation R that brings the rows of `V` near to their signs, and the loss per turn.
-
-    Args:
-        V: `(n, n_bits)` centred projections.
-        n_iterations: Turns.
-        rng: Draws the first rotation.
-    """
-    n_bits = V.shape[1]
-    R = np.linalg.qr(rng.standard_normal((n_bits, n_bits)))[0]
-    losses = []
-    for _ in range(n_iterations):
-        B = np.where(V @ R > 0, 1.0, -1.0)
-        left, _, right = np.linalg.svd(V.T @ B)
-        R = left @ right
-        losses.append(float(np.square(B - V @ R).sum() / len(V)))
-    return R, losses

@@ -6,15 +6,14 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from kinhash.encoders import Encoder, KernelEncoder, as_float32
-from kinhash.encoders.kernel import rbf
+from kinhash.encoders import Encoder, KernelEncoder
+from kinhash.methods.gaussian_units import GaussianUnits, units_at_rows
 from kinhash.methods.parameters import check_integer, check_number
 from kinhash.methods.siamese import SiameseMethod
 
 Array = npt.NDArray[Any]
 
 DEFAULT_DECAYS = {"adam": 3.0, "sgd": 0.01}  # momentum multiplies that of "sgd"
-SMALLEST = 1e-3  # added to the eigenvalues of the kernel: below it there is only rounding
 
 
 class NNHash(SiameseMethod):
@@ -134,13 +133,10 @@ class NNHash(SiameseMethod):
 
         return ContrastiveLoss(margin=self._effective_margin(), similar_share=self.similar_share)
 
-    def _lift(self, X: Array, mean: Array, scale: Array) -> "GaussianUnits | None":
+    def _lift(self, X: Array, mean: Array, scale: Array) -> GaussianUnits | None:
         if not self.n_anchors:
             return None
-        rows = np.random.default_rng(self.seed).permutation(len(X))[: self.n_anchors]
-        centres = (as_float32(X[np.sort(rows)]) - mean) * scale
-        # The variances of standardised columns are 1, and two rows differ by twice their sum.
-        return GaussianUnits(centres, self.gamma / (2 * np.sum(scale > 0)))
+        return units_at_rows(X, mean, scale, self.n_anchors, gamma=self.gamma, seed=self.seed)
 
     def _encoder(self, network: Any, mean: Array, scale: Array, lift: Any) -> Encoder:  # noqa: ANN401 - torch stays out of signatures
         layer = network.encoder(mean, scale)
@@ -163,32 +159,3 @@ class NNHash(SiameseMethod):
 
     def _remedy(self) -> str:
         return f"Raise `margin` (now {self._effective_margin():.3g}) or lower `similar_share`."
-
-
-class GaussianUnits:
-    """A fixed layer whose outputs have the inner products of a Gaussian kernel, nearly.
-
-    Args:
-        centres: `(n_outputs, n_features)`, standardised.
-        gamma: The kernel is exp(-gamma ||x - c||^2).
-    """
-
-    def __init__(self, centres: Array, gamma: float) -> None:
-        self.centres, self.gamma = centres, float(gamma)
-        K = rbf(centres.astype(np.float64), centres, self.gamma)
-        values, vectors = np.linalg.eigh(K)
-        # K^(-1/2): rows at the centres then have exactly their kernel as inner products.
-        self.whitening = (vectors / np.sqrt(np.maximum(values, 0) + SMALLEST)) @ vectors.T
-        # All kernel values are positive: without their mean, all bits would start as ones.
-        self.mean = K.mean(axis=0) @ self.whitening
-
-    @property
-    def n_outputs(self) -> int:
-        """How many outputs it has."""
-        return len(self.centres)
-
-    def __call__(self, X: Array) -> Array:
-        """Return the outputs for standardised vectors, float32 `(n, n_outputs)`."""
-        outputs: Array = rbf(X, self.centres, self.gamma) @ self.whitening.astype(np.float32)
-        outputs -= self.mean.astype(np.float32)
-        return outputs

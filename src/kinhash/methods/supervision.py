@@ -51,7 +51,7 @@ def pair_source(
             raise InvalidInputError("`pairs` list no similar pair. Add some.")
         return PairSource.from_pairs(pairs, len(X))
     if y is not None:
-        return _from_labels(y, len(X))
+        return from_labels(y, len(X))
     return _from_vectors(X, n_neighbors, threshold, seed)
 
 
@@ -66,15 +66,25 @@ def label_source(method: str, y: Any, n_rows: int) -> LabelSource | TagSource:  
             f"{method} requires y to be passed, but the target y is None. Pass class labels, or "
             "use a method that learns from vectors alone, such as AGH or LSH."
         )
-    return _from_labels(y, n_rows, else_="")
+    return from_labels(y, n_rows, else_="")
 
 
-def _from_labels(
+def from_labels(
     y: Any,  # noqa: ANN401 - any array-like or sparse
     n_rows: int,
     *,
     else_: str = ", or leave `y` out to learn from the vectors alone",
 ) -> LabelSource | TagSource:
+    """Return the source for class labels, or for tags in a 0/1 matrix.
+
+    Args:
+        y: One label or row of tags for each training row.
+        n_rows: How many there must be.
+        else_: What the user may do instead, in an error.
+
+    Raises:
+        InvalidInputError: `y` cannot be used.
+    """
     labels: Any = y if scipy.sparse.issparse(y) else np.asarray(y)
     n_labels = labels.shape[0] if labels.ndim else 0
     if n_labels != n_rows:
@@ -119,25 +129,38 @@ def _from_tags(tags: Any) -> TagSource:  # noqa: ANN401 - dense or sparse
     return source
 
 
-def _from_vectors(X: Array, n_neighbors: int, threshold: float | None, seed: int) -> Source:
-    rows = np.arange(len(X))
-    if len(X) > MAX_NEIGHBOUR_ROWS:
+def nearest(
+    X: Any,  # noqa: ANN401 - an array or csr
+    n_neighbors: int,
+    seed: int,
+) -> tuple[Array, Array, Array]:
+    """Return rows, a near row for each, and their distance: `n_neighbors` times every row.
+
+    Of many rows, only a random part is looked at.
+    """
+    rows = np.arange(X.shape[0])
+    if len(rows) > MAX_NEIGHBOUR_ROWS:
         rng = np.random.default_rng(seed)
-        rows = np.sort(rng.choice(len(X), MAX_NEIGHBOUR_ROWS, replace=False))
-        logger.info("Neighbours are sought among %d of %d rows.", len(rows), len(X))
+        rows = np.sort(rng.choice(len(rows), MAX_NEIGHBOUR_ROWS, replace=False))
+        logger.info("Neighbours are sought among %d of %d rows.", len(rows), X.shape[0])
     k = min(n_neighbors, len(rows) - 1)
-    near = NearestNeighbors(n_neighbors=k).fit(np.asarray(X[rows], np.float32))
-    distances, neighbours = near.kneighbors()  # a row is not its own neighbour
-    left, right = np.repeat(rows, k), rows[neighbours.ravel()]
+    chosen = X[rows].astype(np.float32)
+    distances, neighbours = NearestNeighbors(n_neighbors=k).fit(chosen).kneighbors()
+    return np.repeat(rows, k), rows[neighbours.ravel()], distances.ravel()
+
+
+def _from_vectors(X: Array, n_neighbors: int, threshold: float | None, seed: int) -> Source:
+    left, right, distances = nearest(X, n_neighbors, seed)
     if threshold is None:
         return PairSource.from_pairs(Pairs(left, right), len(X))
-    close = distances.ravel() <= threshold
+    close = distances <= threshold
     if not close.any():
         raise InvalidInputError(
             f"No two rows lie within `threshold` {threshold:g}; the nearest two are "
             f"{distances.min():.3g} apart. Raise it."
         )
-    if close.all() and k == len(rows) - 1:
+    n_rows = len(np.unique(left))
+    if close.all() and len(left) == n_rows * (n_rows - 1):
         raise InvalidInputError(
             f"All rows lie within `threshold` {threshold:g} of one another; the farthest two are "
             f"{distances.max():.3g} apart. Lower it."

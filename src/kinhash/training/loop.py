@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse
 import torch
 from torch import Tensor, nn
 
@@ -16,6 +17,7 @@ from kinhash.encoders import Encoder, as_float32, unit_length
 from kinhash.pairs import Source
 from kinhash.progress import Report
 from kinhash.training.losses import PairLoss, mean_distances
+from kinhash.training.network import MultimodalNetwork
 
 Array = npt.NDArray[Any]
 
@@ -60,7 +62,7 @@ class Lift(Protocol):
         ...
 
 
-Loss = Callable[[Tensor, Tensor, Tensor, Tensor], PairLoss]  # A, B, similar, known
+Loss = Callable[[Any, Any, Tensor, Tensor], PairLoss]  # A, B, similar, known
 
 
 @dataclasses.dataclass(frozen=True)
@@ -78,13 +80,15 @@ class Schedule:
     seed: int
     device: str
     weight_decay: float = 0.0
+    warm_up: float = 0.0  # share of the steps over which the rate rises, before it falls
+    clip: float | None = None  # longest step, as the norm of the gradient
 
 
 class Inputs:
     """Rows of `X` as the network sees them, on the device: standardised, of unit length or lifted.
 
     Args:
-        X: The training vectors.
+        X: The training vectors; of a sparse matrix, only the rows of a batch are ever dense.
         mean: What is taken from them.
         scale: What they are multiplied by then.
         device: Where torch trains.
@@ -93,17 +97,25 @@ class Inputs:
     """
 
     def __init__(
-        self, X: Array, mean: Array, scale: Array, device: str, lift: Lift | None = None
+        self,
+        X: Any,  # noqa: ANN401 - an array or csr
+        mean: Array,
+        scale: Array,
+        device: str,
+        lift: Lift | None = None,
     ) -> None:
         self._X, self._mean, self._scale, self._device = X, mean, scale, device
         self._view = unit_length if lift is None else lift
         self._resident: Tensor | None = None
         width = X.shape[1] if lift is None else lift.n_outputs
-        if X.shape[0] * width * 4 <= RESIDENT_BYTES:
+        if X.shape[0] * width * 4 <= RESIDENT_BYTES and not scipy.sparse.issparse(X):
             self._resident = self._standardised(np.arange(len(X)))
 
     def _standardised(self, rows: Array) -> Tensor:
-        chunk = self._view((as_float32(self._X[rows]) - self._mean) * self._scale)
+        chosen: Any = self._X[rows]
+        if scipy.sparse.issparse(chosen):
+            chosen = chosen.toarray()
+        chunk = self._view((as_float32(chosen) - self._mean) * self._scale)
         return torch.from_numpy(chunk).to(self._device)
 
     def __getitem__(self, rows: Array) -> Tensor:
@@ -128,7 +140,7 @@ def train(
     network: Any,  # noqa: ANN401 - an nn.Module that is a Branch
     loss: Loss,
     source: Source,
-    inputs: Inputs,
+    inputs: Any,  # noqa: ANN401 - Inputs, or MultimodalInputs
     schedule: Schedule,
     *,
     report: Report,
@@ -162,7 +174,7 @@ def train(
     optimiser = _optimiser(network, schedule)
     per_epoch = learned.n_batches(schedule.batch_size)
     total = min(schedule.max_epochs * per_epoch, schedule.max_steps)
-    annealed = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, total)
+    rates = _rates(optimiser, schedule, total)
     looks = {math.ceil(total * (i + 1) / N_LOOKS) for i in range(N_LOOKS)}
 
     def evaluate(source: Source, rows: Array) -> PairLoss:
@@ -194,8 +206,10 @@ def train(
             on_early(initial, found.terms["dissimilar_distance"])
         optimiser.zero_grad()
         found.total.backward()  # type: ignore[no-untyped-call]
+        if schedule.clip is not None:
+            nn.utils.clip_grad_norm_(network.parameters(), schedule.clip)
         optimiser.step()
-        annealed.step()
+        rates.step()
         network.project()
         if step not in looks:
             continue
@@ -214,24 +228,32 @@ def train(
 
 
 def _optimiser(network: nn.Module, schedule: Schedule) -> torch.optim.Optimizer:
-    rate, momentum = schedule.learning_rate, schedule.momentum
+    rate, momentum, decay = schedule.learning_rate, schedule.momentum, schedule.weight_decay
+    groups: Any = network.parameters()
+    if isinstance(network, MultimodalNetwork):  # has a decay for each
+        groups = network.parameter_groups()
+        decay = max(network.weight_decays)
     if schedule.optimizer == "sgd":
-        return torch.optim.SGD(
-            network.parameters(),
-            lr=rate,
-            momentum=momentum,
-            weight_decay=schedule.weight_decay,
-            fused=True,
-        )
-    if schedule.weight_decay:
-        return torch.optim.AdamW(
-            network.parameters(),
-            lr=rate,
-            betas=(momentum, 0.999),
-            weight_decay=schedule.weight_decay,
-            fused=True,
-        )
-    return torch.optim.Adam(network.parameters(), lr=rate, betas=(momentum, 0.999), fused=True)
+        return torch.optim.SGD(groups, lr=rate, momentum=momentum, weight_decay=decay, fused=True)
+    betas = (momentum, 0.999)
+    if decay:
+        return torch.optim.AdamW(groups, lr=rate, betas=betas, weight_decay=decay, fused=True)
+    return torch.optim.Adam(groups, lr=rate, betas=betas, fused=True)
+
+
+def _rates(
+    optimiser: torch.optim.Optimizer, schedule: Schedule, total: int
+) -> torch.optim.lr_scheduler.LRScheduler:
+    """Return what changes the rate after each step: down along a cosine, and perhaps up before."""
+    if schedule.warm_up == 0:
+        return torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, total)
+    return torch.optim.lr_scheduler.OneCycleLR(
+        optimiser,
+        max_lr=schedule.learning_rate,
+        total_steps=total + 1,
+        pct_start=schedule.warm_up,
+        cycle_momentum=False,
+    )
 
 
 def _endless(source: Source, rng: np.random.Generator, batch_size: int) -> Iterator[Array]:

@@ -1,4 +1,7 @@
-"""The networks that are trained: ISTA, coordinate descent, and the dense tanh layer."""
+"""The networks that are trained: ISTA, coordinate descent, the dense tanh layer; several at once."""
+
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -137,3 +140,40 @@ class TanhNetwork(nn.Module):
             W=self.W.detach().cpu().numpy().copy(),
             bias=self.bias.detach().cpu().numpy().copy(),
         )
+
+
+class MultimodalNetwork(nn.Module):
+    """One branch per modality.
+
+    Args:
+        branches: A network of `training/network.py` for each modality.
+        weight_decays: Of the W of each; the lateral matrices and thresholds have none.
+    """
+
+    def __init__(self, branches: Sequence[nn.Module], weight_decays: Sequence[float]) -> None:
+        super().__init__()
+        self.branches = nn.ModuleList(branches)
+        self.weight_decays = tuple(weight_decays)
+
+    def forward(self, views: list[Tensor]) -> list[Tensor]:
+        """Return the outputs of the views of each modality."""
+        return [branch(x) for branch, x in zip(self.branches, views, strict=True)]
+
+    def project(self) -> None:
+        """Bring the parameters back to where they mean something, after a step."""
+        for branch in self.branches:
+            branch.project()  # type: ignore[operator]  # nn.Module says too little
+
+    @staticmethod
+    def binary(outputs: list[Tensor]) -> Tensor:
+        """Return the codes behind all outputs, one modality after the other."""
+        return torch.cat(outputs).round()
+
+    def parameter_groups(self) -> list[dict[str, Any]]:
+        """Return the parameters with the weight decay of each."""
+        groups = []
+        for branch, decay in zip(self.branches, self.weight_decays, strict=True):
+            rest = [value for name, value in branch.named_parameters() if name != "W"]
+            groups.append({"params": [branch.W], "weight_decay": decay})
+            groups.append({"params": rest, "weight_decay": 0.0})
+        return groups
