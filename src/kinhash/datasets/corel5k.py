@@ -26,6 +26,7 @@ def load_corel5k(
 
     `texts` are the tags with spaces between. `attributes` hold `class`, `(n,)` int64; `tags`, a 0/1
     matrix with the tags in alphabetical order; and `split`, the usual one, "train" or "test".
+    `modalities` are "image", the vectors, and "text".
 
     Args:
         root: The folder that holds `corel5k`, or that folder itself. Features are stored in its
@@ -71,14 +72,16 @@ def _load(
     labels = whole_numbers(rows["label"], f"`label` in {path}")
     tags, names = _tag_matrix(rows["tags"], f"`tags` in {path}")
     images = read_photos(folder / PHOTOS, rows["id"], SIZE)
+    vectors, texts = cached_photo_features("corel5k", images, root, progress), tuple(rows["tags"])
     data = Dataset(
         "corel5k",
-        cached_photo_features("corel5k", images, root, progress),
+        vectors,
         labels=labels,
         images=images,
         ids=ids,
-        texts=tuple(rows["tags"]),
+        texts=texts,
         attributes={"class": labels, "tags": tags, "split": np.array(rows["split"])},
+        modalities={"image": vectors, "text": texts},
     )
     return data, tags, names
 

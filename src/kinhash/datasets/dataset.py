@@ -42,6 +42,8 @@ class Dataset:
         ids: `(n,)` int64, the caller's own numbers of the items; or None.
         texts: One text per item, such as a title or tags with spaces between; or None.
         attributes: What else is known, by name: arrays with one row per item; or None.
+        modalities: Several kinds of vectors, sparse matrices or texts of the same items, by name,
+            such as "image" and "text", for `kinhash.MultimodalSparseHash`; or None.
 
     Raises:
         InvalidInputError: An array has another type or shape than listed here, `vectors` have no
@@ -62,6 +64,7 @@ class Dataset:
     ids: npt.NDArray[np.int64] | None = None
     texts: tuple[str, ...] | None = None
     attributes: Mapping[str, npt.NDArray[Any]] | None = None
+    modalities: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
         _check_array("vectors", self.vectors, np.float32, "(n, d)", (2,))
@@ -78,11 +81,14 @@ class Dataset:
         fields = {field: getattr(self, field) for field in ("labels", "images", "ids", "texts")}
         for name, array in (self.attributes or {}).items():
             fields[f"attributes[{name!r}]"] = array
+        for name, rows in (self.modalities or {}).items():
+            fields[f"modalities[{name!r}]"] = rows
         for field, values in fields.items():
-            if values is not None and len(values) != len(self):
-                raise InvalidInputError(
-                    f"`{field}` has {len(values)} items but `vectors` has {len(self)}."
-                )
+            if values is None:
+                continue
+            n = values.shape[0] if hasattr(values, "shape") else len(values)
+            if n != len(self):
+                raise InvalidInputError(f"`{field}` has {n} items but `vectors` has {len(self)}.")
 
     def __len__(self) -> int:
         return len(self.vectors)

@@ -24,7 +24,7 @@ def load_fashion_products(
     """Return all photographs in the order of the table; the classes are the types of article.
 
     `texts` are the titles, `ids` the shop's numbers, and `attributes` hold masterCategory,
-    subCategory, baseColour and usage as text.
+    subCategory, baseColour and usage as text. `modalities` are "image", the vectors, and "text".
 
     Args:
         root: The folder that holds `fashion-products`, or that folder itself. Features are stored
@@ -52,13 +52,16 @@ def load_fashion_products(
     ids = whole_numbers(rows["id"], f"`id` in {path}")
     labels, names = as_labels(np.array(rows["articleType"]), f"`articleType` in {path}")
     images = read_photos(folder / PHOTOS, rows["id"], SIZE)
+    vectors = cached_photo_features("fashion-products", images, root, progress)
+    texts = tuple(rows["title"])
     return Dataset(
         "fashion-products",
-        cached_photo_features("fashion-products", images, root, progress),
+        vectors,
         labels=labels,
         images=images,
         names=names,
         ids=ids,
-        texts=tuple(rows["title"]),
+        texts=texts,
         attributes={name: np.array(rows[name]) for name in ATTRIBUTES},
+        modalities={"image": vectors, "text": texts},
     )

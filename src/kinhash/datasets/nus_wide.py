@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse
 
 from kinhash.datasets.dataset import Dataset, Progress
 from kinhash.datasets.locations import missing_data
@@ -43,7 +44,8 @@ def load_nus_wide(
 
     `labels` are a 0/1 matrix of these concepts, the most frequent first. `attributes` hold `tags`,
     a 0/1 matrix of the 1,000 tags; `texts` are the tags with spaces between, and empty for some
-    photographs. `ids` are the places in the full list of photographs, from 0.
+    photographs. `modalities` are "image", the vectors, and "text", the tags as a sparse matrix.
+    `ids` are the places in the full list of photographs, from 0.
 
     Args:
         root: The folder that holds `nus-wide` or `NUS-WIDE`, or that folder itself; in it, the
@@ -65,14 +67,16 @@ def load_nus_wide(
     tags = _read_bits(folder / TAGS, N_TAGS)
     _check_rows(folder / TAGS, len(tags), len(labels))
     tags = tags[rows]
+    vectors = _read_words(folder, len(labels), progress)[rows]
     return Dataset(
         "nus-wide",
-        _read_words(folder, len(labels), progress)[rows],
+        vectors,
         labels=labels[rows],
         names=concepts,
         ids=rows,
         texts=_texts(tags, tag_names),
         attributes={"tags": tags},
+        modalities={"image": vectors, "text": scipy.sparse.csr_array(tags, dtype=np.float32)},
     )
 
 

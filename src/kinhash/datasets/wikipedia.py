@@ -46,7 +46,7 @@ def load_wikipedia(
     """Return all items, the 2,173 training items first.
 
     `attributes` hold `image`, `(n, 128)`, and `text`, `(n, 10)`, float32; and `split`, the official
-    one, "train" or "test".
+    one, "train" or "test". `modalities` are these two.
 
     Args:
         root: A folder that holds wikipedia.npz (`image`, `text`, `label`, `split`, `categories`) or
@@ -76,6 +76,7 @@ def load_wikipedia(
         labels=labels,
         names=tuple(str(name) for name in content.categories.ravel()),
         attributes={**modalities, "split": PARTS[content.split.astype(np.int64)]},
+        modalities=modalities,
     )
 
 

@@ -143,7 +143,9 @@ def check_paired(modalities: Mapping[str, Modality], instead: str) -> int:
     return n_rows
 
 
-def per_modality(name: str, value: T | Mapping[str, T], known: Mapping[str, Any], default: T) -> dict[str, T]:
+def per_modality(
+    name: str, value: T | Mapping[str, T], known: Mapping[str, Any], default: T
+) -> dict[str, T]:
     """Return a parameter's value for each modality: one for all, or a dict of one for each.
 
     Raises:
@@ -188,7 +190,9 @@ def _named(name: str, call: Any) -> Any:  # noqa: ANN401 - whatever it returns
     try:
         return call()
     except InvalidInputError as error:
-        message = str(error).replace("Input X contains", f"{name!r} contains").replace("`X`", repr(name))
+        message = (
+            str(error).replace("Input X contains", f"{name!r} contains").replace("`X`", repr(name))
+        )
         raise InvalidInputError(message) from error
 
 

@@ -189,9 +189,7 @@ class MultimodalSparseHash(Sparsity, MultimodalMethod):
         mu = per_modality("mu", self.mu, modalities, 0.2)
         n_layers = per_modality("n_layers", self.n_layers, modalities, 1)
         kinds = per_modality("encoder", self.encoder, modalities, "ista")
-        source = view_source(
-            modalities, y, pairs, n_neighbors=self.n_neighbors, seed=self.seed
-        )
+        source = view_source(modalities, y, pairs, n_neighbors=self.n_neighbors, seed=self.seed)
         with single_thread(), progress_bar(self._title(), shown=self.verbose) as report:
             lifts = self._lifts(modalities, kinds)
             branches, decays, inputs = [], [], []
@@ -253,7 +251,10 @@ class MultimodalSparseHash(Sparsity, MultimodalMethod):
                     stacklevel=5,
                 )
         for left, right in itertools.combinations(in_use, 2):
-            both, either = (in_use[left] & in_use[right]).sum(), (in_use[left] | in_use[right]).sum()
+            both, either = (
+                (in_use[left] & in_use[right]).sum(),
+                (in_use[left] | in_use[right]).sum(),
+            )
             if both < LEAST_SHARED * either:
                 warnings.warn(
                     f"{left!r} and {right!r} use different bits ({both} of {either} in common), so "

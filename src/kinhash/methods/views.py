@@ -60,7 +60,9 @@ def view_source(
         if pairs is None:
             listed = _neighbours(modalities, n_neighbors, seed)
         elif isinstance(pairs, Mapping):
-            listed = list(_pairs_by_name(modalities, dict(zip(modalities, starts, strict=False)), pairs))
+            listed = list(
+                _pairs_by_name(modalities, dict(zip(modalities, starts, strict=False)), pairs)
+            )
         else:
             listed = _pairs_of_items(modalities, pairs)
         source = _from_views(listed, present)
@@ -75,7 +77,9 @@ def _stacked_labels(modalities: Mapping[str, Modality], y: Any) -> Any:  # noqa:
     for name in y:
         if name not in modalities:
             raise unknown_name("modality in `y`", str(name), tuple(modalities))
-    labels = {name: one if scipy.sparse.issparse(one) else np.asarray(one) for name, one in y.items()}
+    labels = {
+        name: one if scipy.sparse.issparse(one) else np.asarray(one) for name, one in y.items()
+    }
     for name, one in labels.items():
         n_rows = modalities[name].n_rows
         if not one.ndim or one.shape[0] != n_rows:
