@@ -12,6 +12,7 @@ from kinhash.encoders.vectors import (
     as_float32,
     check_finite,
     check_finite_entries,
+    is_sparse,
     unit_length,
 )
 
@@ -31,6 +32,7 @@ __all__ = [
     "as_float32",
     "check_finite",
     "check_finite_entries",
+    "is_sparse",
     "unit_length",
 ]
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import scipy.sparse
 
 from kinhash.codes import Codes, words_per_code
-from kinhash.encoders.vectors import as_float32, check_finite, check_finite_entries
+from kinhash.encoders.vectors import as_float32, check_finite, check_finite_entries, is_sparse
 from kinhash.errors import FormatError, InvalidInputError
 
 Array = npt.NDArray[Any]
@@ -88,7 +88,7 @@ class Encoder:
             )
         n_threads = n_threads or os.cpu_count() or 1
         words = np.empty((X.shape[0], words_per_code(self.n_bits, signed=self.signed)), np.uint64)
-        if scipy.sparse.issparse(X):
+        if is_sparse(X):
             self._encode_sparse(scipy.sparse.csr_array(X), words, n_threads)
             return Codes._trusted(words, self.n_bits, signed=self.signed)  # noqa: SLF001 - own words
         # What needs no conversion goes in one call: threads take milliseconds to get going.

@@ -92,7 +92,8 @@ class NetworkEncoder(Encoder):
         squared = scaled.multiply(scaled).sum(axis=1) - 2 * (scaled @ shift) + shift @ shift
         lengths = np.sqrt(np.maximum(np.asarray(squared).ravel(), 0))[:, None]
         v = as_float32(scaled @ self.W.T - self.W @ shift)
-        return np.divide(v, lengths, out=np.zeros_like(v), where=lengths > 0)
+        unit: Array = np.divide(v, lengths, out=np.zeros_like(v), where=lengths > 0)
+        return unit
 
     def _shapes(self) -> dict[str, tuple[type[np.generic], tuple[int, ...]]]:
         n_bits, n_features = shape_of(self.W)

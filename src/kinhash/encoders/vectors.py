@@ -4,12 +4,18 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse
 
 from kinhash.errors import InvalidInputError
 
 Array = npt.NDArray[Any]
 
 CHUNK_ROWS = 8192  # rows looked at a time
+
+
+def is_sparse(X: Any) -> bool:  # noqa: ANN401 - anything
+    """Return whether `X` is a SciPy sparse matrix."""
+    return bool(scipy.sparse.issparse(X))
 
 
 def as_float32(X: Array) -> Array:

@@ -1,4 +1,4 @@
-"""`GaussianUnits`: a fixed first layer, under which a linear layer learns in the space of a kernel."""
+"""`GaussianUnits`: a fixed layer, above which a linear one learns in the space of a kernel."""
 
 from typing import Any
 

@@ -11,7 +11,7 @@ import scipy.sparse
 from sklearn.utils.validation import check_array
 
 from kinhash.datasets.words import Words, are_texts
-from kinhash.encoders import check_finite_entries
+from kinhash.encoders import check_finite_entries, is_sparse
 from kinhash.errors import InvalidInputError, unknown_name
 from kinhash.methods.base import standardisation
 
@@ -53,7 +53,7 @@ class Modality:
             words = Words.of(values, n_words=n_words)
             values = words.bags(values)
         vectors = as_rows(name, values)
-        if scipy.sparse.issparse(vectors):
+        if is_sparse(vectors):
             present = np.diff(vectors.indptr) > 0
             mean, scale = _sparse_scale(vectors)
             constant = scale == 0
@@ -82,7 +82,7 @@ class Modality:
     @property
     def is_sparse(self) -> bool:
         """Whether the vectors are sparse."""
-        return bool(scipy.sparse.issparse(self.vectors))
+        return is_sparse(self.vectors)
 
     @property
     def n_rows(self) -> int:
@@ -176,7 +176,7 @@ def as_rows(name: str, values: Any) -> Any:  # noqa: ANN401 - whatever the user 
         )
     except (ValueError, TypeError) as error:
         raise InvalidInputError(f"Modality {name!r} cannot be used: {error}") from error
-    if not scipy.sparse.issparse(checked):
+    if not is_sparse(checked):
         return np.asarray(checked)
     rows = scipy.sparse.csr_array(checked).astype(np.float32)
     rows.sum_duplicates()

@@ -6,12 +6,11 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse
 
 from kinhash import storage
 from kinhash.codes import Codes
 from kinhash.datasets.words import N_WORDS, Words, are_texts
-from kinhash.encoders import Encoder
+from kinhash.encoders import Encoder, is_sparse
 from kinhash.errors import InvalidInputError, unknown_name
 from kinhash.methods.base import Model, restored_encoder
 from kinhash.methods.modalities import Modality, as_rows, read_modalities
@@ -98,7 +97,7 @@ class MultimodalMethod(Model):
         """
         encoder, rows = self._encoder(modality), self._rows(X, modality)
         codes = encoder.encode(rows, n_threads=n_threads)
-        if not scipy.sparse.issparse(rows):
+        if not is_sparse(rows):
             return codes
         empty = np.diff(rows.indptr) == 0
         if not empty.any():
@@ -115,8 +114,9 @@ class MultimodalMethod(Model):
             InvalidInputError: There is no such modality.
         """
         rows = self._rows(X, modality)
-        if scipy.sparse.issparse(rows):
-            return np.diff(rows.indptr) > 0
+        if is_sparse(rows):
+            filled: Array = np.diff(rows.indptr) > 0
+            return filled
         return np.ones(len(rows), bool)
 
     def _encoder(self, modality: str) -> Encoder:

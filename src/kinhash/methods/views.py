@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
+from kinhash.encoders import is_sparse
 from kinhash.errors import InvalidInputError, unknown_name
 from kinhash.methods.modalities import Modality, check_paired
 from kinhash.methods.supervision import from_labels, nearest
@@ -77,35 +78,40 @@ def _stacked_labels(modalities: Mapping[str, Modality], y: Any) -> Any:  # noqa:
     for name in y:
         if name not in modalities:
             raise unknown_name("modality in `y`", str(name), tuple(modalities))
-    labels = {
-        name: one if scipy.sparse.issparse(one) else np.asarray(one) for name, one in y.items()
+    labels: dict[str, Any] = {
+        name: one if is_sparse(one) else np.asarray(one) for name, one in y.items()
     }
     for name, one in labels.items():
-        n_rows = modalities[name].n_rows
-        if not one.ndim or one.shape[0] != n_rows:
-            n_labels = one.shape[0] if one.ndim else 0
+        n_rows, n_labels = modalities[name].n_rows, one.shape[0] if one.ndim else 0
+        if n_labels != n_rows:
             raise InvalidInputError(f"`y` has {n_labels} labels but {name!r} has {n_rows} rows.")
-    for name, modality in modalities.items():
-        if name in labels:
-            continue
-        # Labels on one side are enough where rows are paired.
-        like = [one for key, one in labels.items() if modalities[key].n_rows == modality.n_rows]
-        if not like:
-            raise InvalidInputError(
-                f"`y` has no labels for {name!r}, whose {modality.n_rows} rows are not paired with "
-                f"those of {', '.join(map(repr, labels))}. Add them."
-            )
-        labels[name] = like[0]
-    ordered = [labels[name] for name in modalities]
-    widths = {one.shape[1] if one.ndim == 2 else 1 for one in ordered}
+    return _stack([_labels_of(name, modalities, labels) for name in modalities])
+
+
+def _labels_of(name: str, modalities: Mapping[str, Modality], labels: Mapping[str, Any]) -> Any:  # noqa: ANN401 - an array or sparse
+    """Return a modality's own labels, or those of another whose rows are paired with its own."""
+    if name in labels:
+        return labels[name]
+    n_rows = modalities[name].n_rows
+    for other, one in labels.items():
+        if modalities[other].n_rows == n_rows:
+            return one
+    raise InvalidInputError(
+        f"`y` has no labels for {name!r}, whose {n_rows} rows are not paired with those of "
+        f"{', '.join(map(repr, labels))}. Add them."
+    )
+
+
+def _stack(labels: list[Any]) -> Any:  # noqa: ANN401 - an array or csr
+    widths = {one.shape[1] if one.ndim == 2 else 1 for one in labels}
     if len(widths) > 1:
         raise InvalidInputError(
             "`y` must have the same kind of labels for each modality, got "
             f"{' and '.join(f'{width} columns' for width in sorted(widths))}."
         )
-    if any(scipy.sparse.issparse(one) for one in ordered):
-        return scipy.sparse.vstack([scipy.sparse.csr_array(one) for one in ordered])
-    return np.concatenate(ordered)
+    if any(is_sparse(one) for one in labels):
+        return scipy.sparse.vstack([scipy.sparse.csr_array(one) for one in labels])
+    return np.concatenate(labels)
 
 
 def _pairs_of_items(modalities: Mapping[str, Modality], pairs: Any) -> list[Listed]:  # noqa: ANN401 - to be checked

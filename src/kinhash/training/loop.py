@@ -9,11 +9,10 @@ from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse
 import torch
 from torch import Tensor, nn
 
-from kinhash.encoders import Encoder, as_float32, unit_length
+from kinhash.encoders import Encoder, as_float32, is_sparse, unit_length
 from kinhash.pairs import Source
 from kinhash.progress import Report
 from kinhash.training.losses import PairLoss, mean_distances
@@ -108,12 +107,12 @@ class Inputs:
         self._view = unit_length if lift is None else lift
         self._resident: Tensor | None = None
         width = X.shape[1] if lift is None else lift.n_outputs
-        if X.shape[0] * width * 4 <= RESIDENT_BYTES and not scipy.sparse.issparse(X):
+        if X.shape[0] * width * 4 <= RESIDENT_BYTES and not is_sparse(X):
             self._resident = self._standardised(np.arange(len(X)))
 
     def _standardised(self, rows: Array) -> Tensor:
         chosen: Any = self._X[rows]
-        if scipy.sparse.issparse(chosen):
+        if is_sparse(chosen):
             chosen = chosen.toarray()
         chunk = self._view((as_float32(chosen) - self._mean) * self._scale)
         return torch.from_numpy(chunk).to(self._device)
@@ -206,11 +205,8 @@ def train(
             on_early(initial, found.terms["dissimilar_distance"])
         optimiser.zero_grad()
         found.total.backward()  # type: ignore[no-untyped-call]
-        if schedule.clip is not None:
-            nn.utils.clip_grad_norm_(network.parameters(), schedule.clip)
-        optimiser.step()
+        _step(network, optimiser, schedule)
         rates.step()
-        network.project()
         if step not in looks:
             continue
         record = look(step)
@@ -225,6 +221,13 @@ def train(
     network.load_state_dict(best)
     kept["kept"] = True
     return records, kept
+
+
+def _step(network: Any, optimiser: torch.optim.Optimizer, schedule: Schedule) -> None:  # noqa: ANN401 - see train
+    if schedule.clip is not None:
+        nn.utils.clip_grad_norm_(network.parameters(), schedule.clip)
+    optimiser.step()
+    network.project()
 
 
 def _optimiser(network: nn.Module, schedule: Schedule) -> torch.optim.Optimizer:

@@ -71,8 +71,8 @@ class MultimodalLoss:
                 continue
             found = self.loss(A[m], A[n], similar[block], known[block])
             # Measured even if they weigh nothing: a modality that collapses within must show.
-            for name in distances:
-                distances[name].append(found.terms[name])
+            for name, values in distances.items():
+                values.append(found.terms[name])
             if weight == 0:
                 continue
             total = total.to(found.total.device) + weight * found.total

@@ -1,4 +1,4 @@
-"""The networks that are trained: ISTA, coordinate descent, the dense tanh layer; several at once."""
+"""The networks that are trained: ISTA, coordinate descent, a dense layer; several together."""
 
 from collections.abc import Sequence
 from typing import Any
