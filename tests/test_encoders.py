@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+import scipy.sparse
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,7 +13,9 @@ from kinhash.encoders import (
     CodEncoder,
     IstaEncoder,
     KernelEncoder,
+    KernelIstaEncoder,
     LinearEncoder,
+    base,
     unit_length,
 )
 from kinhash.encoders.blocks import one_blas_thread
@@ -194,6 +197,19 @@ def random_block_encoder(rng, kind, n_features=7):
             n_nearest=4,
             width=2.0,
         )
+    if kind is KernelIstaEncoder:
+        return KernelIstaEncoder(
+            **common,
+            anchors=floats(30, n_features),
+            W=floats(20, 30) * 0.3,
+            bias=floats(20) * 0.1,
+            S=floats(20, 20) * 0.05,
+            tau=np.abs(floats(20)) * 0.1,
+            gamma=0.1,
+            beta=10.0,
+            n_steps=2,
+            two_sided=True,
+        )
     return ClassEncoder(
         **common,
         support=floats(24, n_features),
@@ -206,7 +222,9 @@ def random_block_encoder(rng, kind, n_features=7):
 
 
 def block_encoders():
-    return pytest.mark.parametrize("kind", [KernelEncoder, AnchorGraphEncoder, ClassEncoder])
+    return pytest.mark.parametrize(
+        "kind", [KernelEncoder, KernelIstaEncoder, AnchorGraphEncoder, ClassEncoder]
+    )
 
 
 @block_encoders()
@@ -214,7 +232,9 @@ def test_a_block_encoder_gives_a_row_one_code_in_any_batch(rng, kind):
     encoder = random_block_encoder(rng, kind)
     X = rng.normal(size=(1000, 7)).astype(np.float32)
     whole = encoder.encode(X)
-    assert np.array_equal(whole.to_dense(), encoder.forward(X) > 0)
+    outputs = encoder.forward(X)
+    expected = np.rint(outputs) if kind is KernelIstaEncoder else outputs > 0
+    assert np.array_equal(whole.to_dense(), expected)
     order = rng.permutation(len(X))
     assert encoder.encode(X[order]) == whole[order]
     for start, stop in ((0, 0), (0, 1), (5, 262), (300, 1000)):
@@ -260,3 +280,56 @@ def test_threads_of_blas_are_given_back_by_the_last_one_out():
         blas = [lib for lib in threadpool_info() if lib["user_api"] == "blas"]
         assert all(library["num_threads"] == 1 for library in blas)
     assert n_threads() == before
+
+
+@pytest.mark.parametrize("kind", [IstaEncoder, CodEncoder])
+@pytest.mark.parametrize("centred", [False, True])
+def test_sparse_rows_get_the_codes_of_dense_ones(rng, kind, centred):
+    def floats(*shape):
+        return rng.normal(size=shape).astype(np.float32)
+
+    encoder = kind(
+        mean=0.1 * floats(300) if centred else np.zeros(300, np.float32),
+        scale=np.abs(floats(300)),
+        W=0.3 * floats(64, 300),
+        S=0.05 * floats(64, 64),
+        tau=np.full(64, 0.05, np.float32),
+        beta=3.0,
+        n_steps=3,
+        two_sided=False,
+    )
+    X = scipy.sparse.random_array((200, 300), density=0.02, rng=rng, dtype=np.float32).tocsr()
+    outputs = encoder.forward(X.toarray())
+    clear = np.abs(outputs - 0.5) > 1e-4  # rounding decides the others
+    codes, dense = encoder.encode(X).to_dense(), encoder.encode(X.toarray()).to_dense()
+    assert np.array_equal(codes[clear], dense[clear])
+    assert 0 < dense.mean() < 0.5
+
+
+def test_a_sparse_row_gets_the_same_code_in_any_batch(rng):
+    encoder = random_encoder(rng, IstaEncoder, 20, 300)
+    X = scipy.sparse.random_array((50, 300), density=0.05, rng=rng, dtype=np.float32).tocsr()
+    alone = np.concatenate([encoder.encode(X[[row]]).words for row in range(50)])
+    assert np.array_equal(encoder.encode(X).words, alone)
+
+
+def test_sparse_rows_are_encoded_in_pieces(rng, monkeypatch):
+    encoder = random_encoder(rng, IstaEncoder, 20, 30)
+    X = scipy.sparse.random_array((50, 30), density=0.2, rng=rng).tocsr()
+    whole = encoder.encode(X).words
+    monkeypatch.setattr(base, "CHUNK_BYTES", 4 * 30 * 7)
+    assert np.array_equal(encoder.encode(X).words, whole)
+
+
+@block_encoders()
+def test_a_block_encoder_takes_sparse_rows(rng, kind):
+    encoder = random_block_encoder(rng, kind)
+    X = scipy.sparse.random_array((40, 7), density=0.3, rng=rng, dtype=np.float32)
+    assert np.array_equal(encoder.encode(X).words, encoder.encode(X.toarray()).words)
+
+
+def test_a_sparse_entry_that_is_not_finite_is_named_with_its_row(rng):
+    X = scipy.sparse.csr_array(np.eye(30))
+    X.data[17] = np.nan
+    with pytest.raises(InvalidInputError, match="NaN in row 17"):
+        random_encoder(rng, IstaEncoder, 20, 30).encode(X)

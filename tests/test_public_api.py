@@ -70,6 +70,7 @@ def test_the_public_names_are_those_of_the_contract():
         "Codes",
         "HammingIndex",
         "Matches",
+        "MultimodalSparseHash",
         "Pairs",
         "SparseHash",
         "__version__",
@@ -77,6 +78,8 @@ def test_the_public_names_are_those_of_the_contract():
     ]
     assert sorted(kinhash.methods.__all__) == [
         "AGH",
+        "CCAITQ",
+        "CMSSH",
         "ClassCode",
         "DH",
         "HashMethod",
@@ -84,6 +87,9 @@ def test_the_public_names_are_those_of_the_contract():
         "KSH",
         "LSH",
         "METHODS",
+        "MULTIMODAL_METHODS",
+        "MultimodalMethod",
+        "MultimodalSparseHash",
         "NNHash",
         "SSH",
         "SparseHash",

@@ -67,8 +67,8 @@ class CCAITQ(MultimodalMethod):
     Example:
         >>> from sklearn.datasets import load_digits
         >>> X, y = load_digits(return_X_y=True)
-        >>> model = CCAITQ(n_bits=16).fit({"upper": X[:, :32], "lower": X[:, 32:]})
-        >>> model.encode(X[:3, 32:], modality="lower").n_bits
+        >>> model = CCAITQ(n_bits=16).fit({"upper": X[:, 1:32], "lower": X[:, 40:]})
+        >>> model.encode(X[:3, 40:], modality="lower").n_bits
         16
     """
 

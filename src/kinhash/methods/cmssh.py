@@ -84,8 +84,8 @@ class CMSSH(MultimodalMethod):
     Example:
         >>> from sklearn.datasets import load_digits
         >>> X, y = load_digits(return_X_y=True)
-        >>> model = CMSSH(n_bits=16).fit({"upper": X[:, :32], "lower": X[:, 32:]}, y)
-        >>> model.encode(X[:3, 32:], modality="lower").n_bits
+        >>> model = CMSSH(n_bits=16).fit({"upper": X[:, 1:32], "lower": X[:, 40:]}, y)
+        >>> model.encode(X[:3, 40:], modality="lower").n_bits
         16
     """
 

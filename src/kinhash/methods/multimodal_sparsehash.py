@@ -93,8 +93,8 @@ class MultimodalSparseHash(Sparsity, MultimodalMethod):
         >>> from sklearn.datasets import load_digits
         >>> X, y = load_digits(return_X_y=True)
         >>> model = MultimodalSparseHash(n_bits=32, max_steps=200)
-        >>> model = model.fit({"upper": X[:, :32], "lower": X[:, 32:]}, y)
-        >>> model.encode(X[:3, 32:], modality="lower").n_bits
+        >>> model = model.fit({"upper": X[:, 1:32], "lower": X[:, 40:]}, y)
+        >>> model.encode(X[:3, 40:], modality="lower").n_bits
         32
     """
 

@@ -71,8 +71,10 @@ class MultimodalLoss:
                 continue
             found = self.loss(A[m], A[n], similar[block], known[block])
             # Measured even if they weigh nothing: a modality that collapses within must show.
-            for name, values in distances.items():
-                values.append(found.terms[name])
+            if (similar[block] & known[block]).any():
+                distances["similar_distance"].append(found.terms["similar_distance"])
+            if (~similar[block] & known[block]).any():
+                distances["dissimilar_distance"].append(found.terms["dissimilar_distance"])
             if weight == 0:
                 continue
             total = total.to(found.total.device) + weight * found.total
