@@ -317,7 +317,7 @@ class PairSource:
 class MetricSource:
     """Rows are similar when their Euclidean distance is at most `threshold`."""
 
-    vectors: Array
+    vectors: Any  # an array or csr
     threshold: float
     neighbours: PairSource  # near rows, so that batches hold similar pairs at all
 
@@ -344,7 +344,9 @@ class MetricSource:
 
     def relate(self, rows: Array) -> Relation:
         """Return the relation among the given rows."""
-        X = np.asarray(self.vectors[rows], np.float64)
+        chosen = self.vectors[rows]
+        dense = chosen if isinstance(chosen, np.ndarray) else chosen.toarray()  # a batch is small
+        X = dense.astype(np.float64)
         squares = np.einsum("ij,ij->i", X, X)
         squared = squares[:, None] + squares - 2 * (X @ X.T)
         return Relation(squared <= self.threshold**2, _all_but_diagonal(len(rows)))

@@ -151,3 +151,27 @@ def test_bad_lengths_are_refused(method, digits, n_bits):
 def test_the_table_of_names_holds_every_method():
     assert all(METHODS[name].name == name for name in METHODS)
     assert METHODS["sparsehash"] is SparseHash
+
+
+@pytest.mark.filterwarnings("ignore:.*are constant")
+@pytest.mark.parametrize("supervision", ["labels", "neighbours", "threshold"])
+def test_sparse_vectors_stay_sparse(digits, supervision, monkeypatch):
+    X, y = digits
+    rows = scipy.sparse.csr_array(X)
+    whole = rows.shape[0]
+    dense = scipy.sparse.csr_array.toarray
+
+    def toarray(self, *arguments, **keywords):
+        assert self.shape[0] < whole or self.shape[1] != rows.shape[1]
+        return dense(self, *arguments, **keywords)
+
+    monkeypatch.setattr(scipy.sparse.csr_array, "toarray", toarray)
+    model = SparseHash(
+        n_bits=20, max_steps=60, threshold=30.0 if supervision == "threshold" else None
+    )
+    model.fit(rows, y if supervision == "labels" else None)
+    codes = model.encode(rows)
+    assert codes == model.encode(X)
+    assert codes.n_unique > 10
+    with pytest.raises(InvalidInputError, match="30 features"):
+        model.encode(rows[:, :30])

@@ -17,7 +17,14 @@ from sklearn.utils.validation import validate_data
 
 from kinhash import storage
 from kinhash.codes import Codes
-from kinhash.encoders import CHUNK_ROWS, ENCODERS, Encoder, check_finite
+from kinhash.encoders import (
+    CHUNK_ROWS,
+    ENCODERS,
+    Encoder,
+    check_finite,
+    check_finite_entries,
+    is_sparse,
+)
 from kinhash.errors import FormatError, InvalidInputError, NotFittedError
 
 Array = npt.NDArray[Any]
@@ -106,15 +113,17 @@ class HashMethod(TransformerMixin, Model):  # type: ignore[misc]  # untyped
     """
 
     unsupervised: ClassVar[bool] = False  # learns from vectors alone, so all there are may serve
+    _takes_sparse: ClassVar[bool] = False
 
     encoder_: Encoder
     n_features_in_: int
 
-    def encode(self, X: npt.ArrayLike, *, n_threads: int | None = None) -> Codes:
+    def encode(self, X: Any, *, n_threads: int | None = None) -> Codes:  # noqa: ANN401 - array-like or sparse
         """Return the codes of the rows of `X`.
 
         Args:
-            X: `(n, n_features)` numbers; memory-mapped arrays are read a chunk at a time.
+            X: `(n, n_features)` numbers; memory-mapped arrays are read a chunk at a time. A sparse
+                matrix where the method was fitted on one.
             n_threads: Threads to use; all cores by default.
 
         Raises:
@@ -124,7 +133,7 @@ class HashMethod(TransformerMixin, Model):  # type: ignore[misc]  # untyped
         self._check_fitted()
         return self.encoder_.encode(self._checked(X, reset=False), n_threads=n_threads)
 
-    def transform(self, X: npt.ArrayLike) -> scipy.sparse.csr_matrix:
+    def transform(self, X: Any) -> scipy.sparse.csr_matrix:  # noqa: ANN401 - see encode
         """Return the codes as a sparse int8 matrix, `(n, n_bits)`, of 0/1 or -1/0/1."""
         return scipy.sparse.csr_matrix(self.encode(X).to_dense())
 
@@ -155,10 +164,11 @@ class HashMethod(TransformerMixin, Model):  # type: ignore[misc]  # untyped
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = []  # codes are int8, whatever comes in
+        tags.input_tags.sparse = self._takes_sparse
         return tags
 
-    def _checked(self, X: npt.ArrayLike, *, reset: bool) -> Array:
-        """Return `X` as a 2-D array of numbers, not copied if it can be helped.
+    def _checked(self, X: Any, *, reset: bool) -> Any:  # noqa: ANN401 - array-like or sparse
+        """Return `X` as a 2-D array of numbers, not copied if it can be helped; or as csr.
 
         Whether it is finite is left to whoever reads it next, chunk by chunk.
         """
@@ -168,6 +178,7 @@ class HashMethod(TransformerMixin, Model):  # type: ignore[misc]  # untyped
                 X,
                 reset=reset,
                 dtype="numeric",
+                accept_sparse="csr" if self._takes_sparse else False,
                 ensure_all_finite=False,
                 ensure_min_samples=2 if reset else 0,
             )
@@ -175,7 +186,11 @@ class HashMethod(TransformerMixin, Model):  # type: ignore[misc]  # untyped
             if "could not convert" in str(error):
                 raise InvalidInputError(f"`X` must hold numbers: {error}.") from error
             raise InvalidInputError(str(error)) from error
-        return np.asarray(checked)
+        if not is_sparse(checked):
+            return np.asarray(checked)
+        rows = scipy.sparse.csr_array(checked)
+        check_finite_entries(rows)
+        return rows
 
 
 def _finite(record: dict[str, float]) -> dict[str, float | None]:
@@ -183,12 +198,18 @@ def _finite(record: dict[str, float]) -> dict[str, float | None]:
     return {name: value if math.isfinite(value) else None for name, value in record.items()}
 
 
-def standardisation(X: Array) -> tuple[Array, Array, Array]:
+def standardisation(X: Any) -> tuple[Array, Array, Array]:  # noqa: ANN401 - an array or csr
     """Return float32 mean, 1 / spread (0 if constant), and a mask of the constant columns.
+
+    The mean of sparse columns is left at 0, so that they stay sparse; and their scale makes an
+    entry weigh more the rarer it is, by the logarithm. Constant are those without an entry.
 
     Raises:
         InvalidInputError: A row has a NaN or an infinity.
     """
+    if is_sparse(X):
+        scale = _rarity(X)
+        return np.zeros_like(scale), scale, scale == 0
     total = np.zeros(X.shape[1])
     for start in range(0, len(X), CHUNK_ROWS):
         chunk = X[start : start + CHUNK_ROWS]
@@ -203,6 +224,16 @@ def standardisation(X: Array) -> tuple[Array, Array, Array]:
     constant = spread <= 1e-6 * np.abs(mean) + np.finfo(np.float32).tiny
     scale = np.where(constant, 0.0, 1.0 / np.where(constant, 1.0, spread))
     return mean.astype(np.float32), scale.astype(np.float32), constant
+
+
+def _rarity(X: Any) -> Array:  # noqa: ANN401 - csr
+    n, n_features = X.shape
+    n_with = np.bincount(X.indices, minlength=n_features)
+    sizes = np.bincount(X.indices, np.abs(X.data), minlength=n_features)
+    # Of whatever unit: entries are about 1 before they are weighed.
+    typical = np.divide(n_with, sizes, out=np.zeros(n_features), where=sizes > 0)
+    rarity: Array = typical * (np.log((1 + n) / (1 + n_with)) + 1)
+    return rarity.astype(np.float32)
 
 
 def check_varies(constant: Array) -> None:

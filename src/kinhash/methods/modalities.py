@@ -55,8 +55,7 @@ class Modality:
         vectors = as_rows(name, values)
         if is_sparse(vectors):
             present = np.diff(vectors.indptr) > 0
-            mean, scale = _sparse_scale(vectors)
-            constant = scale == 0
+            mean, scale, constant = standardisation(vectors)
         else:
             missing = np.isnan(vectors).all(axis=1) if vectors.dtype.kind == "f" else None
             present = np.ones(len(vectors), bool) if missing is None else ~missing
@@ -194,14 +193,3 @@ def _named(name: str, call: Any) -> Any:  # noqa: ANN401 - whatever it returns
             str(error).replace("Input X contains", f"{name!r} contains").replace("`X`", repr(name))
         )
         raise InvalidInputError(message) from error
-
-
-def _sparse_scale(vectors: Any) -> tuple[Array, Array]:  # noqa: ANN401 - csr
-    """Return means of 0 and scales: rare entries weigh more, by the logarithm of how rare."""
-    n, n_features = vectors.shape
-    n_with = np.bincount(vectors.indices, minlength=n_features)
-    sizes = np.bincount(vectors.indices, np.abs(vectors.data), minlength=n_features)
-    # Of whatever unit: entries are about 1 before they are weighed.
-    typical = np.divide(n_with, sizes, out=np.zeros(n_features), where=sizes > 0)
-    rarity = np.log((1 + n) / (1 + n_with)) + 1
-    return np.zeros(n_features, np.float32), (typical * rarity).astype(np.float32)

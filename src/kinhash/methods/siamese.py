@@ -51,7 +51,7 @@ class SiameseMethod(Descent, HashMethod):
 
     def fit(
         self,
-        X: npt.ArrayLike,
+        X: Any,  # noqa: ANN401 - array-like or sparse
         y: Any = None,  # noqa: ANN401 - any array-like or sparse matrix
         *,
         pairs: Pairs | None = None,
@@ -61,7 +61,8 @@ class SiameseMethod(Descent, HashMethod):
         After an exception or Ctrl-C the method is as it was.
 
         Args:
-            X: `(n, n_features)` numbers; a memory-mapped array is read in pieces, never copied.
+            X: `(n, n_features)` numbers; a memory-mapped array is read in pieces, never copied. A
+                sparse matrix, if the method takes one, is never dense as a whole.
             y: `(n,)` class labels, or an `(n, n_tags)` 0/1 matrix (similar = share a tag). Without
                 `y` and `pairs`, nearby rows are similar: see `n_neighbors` and `threshold`.
             pairs: Explicit similar and dissimilar pairs of rows, instead of `y`.
@@ -77,7 +78,7 @@ class SiameseMethod(Descent, HashMethod):
             self._fit(X, y, pairs)
         return self
 
-    def _fit(self, X: npt.ArrayLike, y: Any, pairs: Pairs | None) -> None:  # noqa: ANN401 - see fit
+    def _fit(self, X: Any, y: Any, pairs: Pairs | None) -> None:  # noqa: ANN401 - see fit
         self._check_parameters()
         self._check_device()
         import torch  # noqa: PLC0415 - only training needs it
@@ -114,20 +115,20 @@ class SiameseMethod(Descent, HashMethod):
         self.encoder_ = self._encoder(network, mean, scale, lift)
         self._warn_after(vectors, kept)
 
-    def _warn_before(self, X: Array) -> None:
-        if len(X) < self.n_bits:
+    def _warn_before(self, X: Any) -> None:  # noqa: ANN401 - an array or csr
+        if X.shape[0] < self.n_bits:
             warnings.warn(
-                f"`X` has {len(X)} rows, fewer than the {self.n_bits} bits: the rest of the "
+                f"`X` has {X.shape[0]} rows, fewer than the {self.n_bits} bits: the rest of the "
                 "network starts at random. Lower `n_bits` or add rows.",
                 UserWarning,
                 stacklevel=4,
             )
 
-    def _warn_after(self, X: Array, kept: dict[str, float]) -> None:
+    def _warn_after(self, X: Any, kept: dict[str, float]) -> None:  # noqa: ANN401 - an array or csr
         least = min(COLLAPSED_DISTANCE, self._healthy_distance() / 7)
         if kept["code_distance"] >= least:
             return
-        codes = self.encoder_.encode(X[:: math.ceil(len(X) / MAX_CHECKED_ROWS)])
+        codes = self.encoder_.encode(X[:: math.ceil(X.shape[0] / MAX_CHECKED_ROWS)])
         empty = float((codes.n_active == 0).mean())
         remedy = self._remedy()
         if kept["dissimilar_distance"] >= 2 * least:

@@ -54,6 +54,7 @@ class SparseHash(Sparsity, SiameseMethod):
     """
 
     name = "sparsehash"
+    _takes_sparse = True
 
     def __init__(
         self,

@@ -20,7 +20,7 @@ MAX_NEIGHBOUR_ROWS = 20_000
 
 
 def pair_source(
-    X: Array,
+    X: Any,  # noqa: ANN401 - an array or csr
     y: Any,  # noqa: ANN401 - any array-like or sparse matrix
     pairs: Pairs | None,
     *,
@@ -46,12 +46,12 @@ def pair_source(
     if pairs is not None:
         if not isinstance(pairs, Pairs):
             raise InvalidInputError(f"`pairs` must be kinhash.Pairs, got {type(pairs).__name__}.")
-        pairs.check_rows(len(X))
+        pairs.check_rows(X.shape[0])
         if not pairs.similar.any():
             raise InvalidInputError("`pairs` list no similar pair. Add some.")
-        return PairSource.from_pairs(pairs, len(X))
+        return PairSource.from_pairs(pairs, X.shape[0])
     if y is not None:
-        return from_labels(y, len(X))
+        return from_labels(y, X.shape[0])
     return _from_vectors(X, n_neighbors, threshold, seed)
 
 
@@ -149,10 +149,10 @@ def nearest(
     return np.repeat(rows, k), rows[neighbours.ravel()], distances.ravel()
 
 
-def _from_vectors(X: Array, n_neighbors: int, threshold: float | None, seed: int) -> Source:
+def _from_vectors(X: Any, n_neighbors: int, threshold: float | None, seed: int) -> Source:  # noqa: ANN401 - an array or csr
     left, right, distances = nearest(X, n_neighbors, seed)
     if threshold is None:
-        return PairSource.from_pairs(Pairs(left, right), len(X))
+        return PairSource.from_pairs(Pairs(left, right), X.shape[0])
     close = distances <= threshold
     if not close.any():
         raise InvalidInputError(
@@ -165,5 +165,5 @@ def _from_vectors(X: Array, n_neighbors: int, threshold: float | None, seed: int
             f"All rows lie within `threshold` {threshold:g} of one another; the farthest two are "
             f"{distances.max():.3g} apart. Lower it."
         )
-    listed = PairSource.from_pairs(Pairs(left[close], right[close]), len(X))
+    listed = PairSource.from_pairs(Pairs(left[close], right[close]), X.shape[0])
     return MetricSource(X, threshold, listed)
