@@ -166,3 +166,35 @@ def test_the_header_is_plain_json(model_file):
     assert entry["kinhash"] == kinhash.__version__
     assert entry["method"] == "sparsehash"
     assert entry["parameters"]["n_bits"] == 24
+
+
+def test_a_multimodal_model_of_this_format_encodes_as_it_did():
+    model = kinhash.load(GOLDEN / "v1" / "multimodal.kinhash")
+    assert model.modalities == ("image", "text")
+    vectors = np.load(GOLDEN / "v1" / "vectors.npy")
+    texts = ["north wind", "south", "west east", "unknown"]
+    for modality, rows in (("image", vectors), ("text", texts)):
+        stored = storage.stored_codes(
+            *storage.read(GOLDEN / "v1" / f"multimodal-{modality}.kinhash")
+        )
+        assert model.encode(rows, modality=modality) == stored.codes
+        assert model.encoders_[modality].fingerprint == stored.made_by
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda m: [*m[:1], ["text", m[1][1] | {"words": ["north"]}]], "must be 5 different words"),
+        (lambda m: [*m[:1], ["text", m[1][1] | {"words": [1, 2, 3, 4, 5]}]], "different words"),
+        (lambda m: [["sound", m[0][1]], m[1]], "encoder has"),
+        (lambda m: [["image", m[0][1] | {"encoder": "new"}], m[1]], "Unknown encoder 'new'"),
+        (lambda _: "image", "not complete"),
+        (lambda _: [["image"]], "not complete"),
+    ],
+)
+def test_unsound_modalities_are_refused(tmp_path, change, message):
+    entry, arrays = storage.read(GOLDEN / "v1" / "multimodal.kinhash")
+    path = tmp_path / "model.kinhash"
+    storage.write(path, entry | {"modalities": change(entry["modalities"])}, arrays)
+    with pytest.raises(FormatError, match=message):
+        kinhash.load(path)

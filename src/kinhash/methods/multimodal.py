@@ -11,7 +11,7 @@ from kinhash import storage
 from kinhash.codes import Codes
 from kinhash.datasets.words import N_WORDS, Words, are_texts
 from kinhash.encoders import Encoder, is_sparse
-from kinhash.errors import InvalidInputError, unknown_name
+from kinhash.errors import FormatError, InvalidInputError, unknown_name
 from kinhash.methods.base import Model, restored_encoder
 from kinhash.methods.modalities import Modality, as_rows, read_modalities
 from kinhash.pairs import Pairs
@@ -174,8 +174,22 @@ class MultimodalMethod(Model):
                 described["encoder"], own, described["settings"]
             )
             if described["words"] is not None:
-                model.words_[name] = Words(tuple(described["words"]))
+                model.words_[name] = _restored_words(
+                    name, described["words"], model.encoders_[name]
+                )
+        if len({encoder.n_bits for encoder in model.encoders_.values()}) != 1:
+            raise FormatError("all modalities must have codes of the same length.")
         return model
+
+
+def _restored_words(name: str, words: Any, encoder: Encoder) -> Words:  # noqa: ANN401 - to be checked
+    texts = isinstance(words, list) and all(isinstance(word, str) for word in words)
+    if not texts or len(set(words)) != encoder.n_features or len(words) != encoder.n_features:
+        raise FormatError(
+            f"the vocabulary of {name!r} must be {encoder.n_features} different words, one for "
+            "each column of its encoder."
+        )
+    return Words(tuple(words))
 
 
 def two_modalities(method: str, modalities: Mapping[str, Modality]) -> tuple[Modality, Modality]:
