@@ -25,6 +25,7 @@ INTRO = """# How fast is it?
 | `bench_train.py` | training, against the plain siamese loop |
 | `bench_encode.py` | encoding, against the bare matrix products |
 | `bench_metrics.py` | the measures of retrieval, against a NumPy distance matrix with argsort |
+| `bench_multimodal.py` | several modalities: memory of a fit, sparse against dense rows |
 | `bench_index.py` | exact search, against FAISS, usearch and NumPy |
 
 Only ratios of times taken in turns within one run mean anything; compare no microseconds between
