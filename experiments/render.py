@@ -10,9 +10,10 @@ import json
 import sys
 from pathlib import Path
 
-from run import RESULTS, read
+from run import MODALITIES, RESULTS, read
 
-from kinhash.evaluation import reproduction
+from kinhash.evaluation import multimodal_protocols, reproduction
+from kinhash.evaluation import multimodal_reproduction as multimodal
 from kinhash.evaluation.comparison import Compared, named, verdict
 from kinhash.evaluation.records import record_path
 from kinhash.evaluation.reproduction import cell
@@ -29,6 +30,10 @@ SSH's thresholds are exact, so that its codes collide even less than the paper's
 """
 TIMES = """How many times as fast as comparing all 59,000 codes in NumPy: one thread, one run of the
 first seed.
+"""
+
+MODAL_CELLS = """In each cell: image-image / text-text / image-text / text-image, what is searched
+with first; of unique and active bits: image / text. Means over the seeds, in percent.
 """
 
 INTRO = """# Do we match the paper?
@@ -57,6 +62,54 @@ def compared(path):
         )
         for row in experiment["rows"]
     ]
+
+
+def modal_results(path):
+    """Return what each row of an experiment with several modalities reached, likewise."""
+    experiment = read(path)
+    name, folder = experiment["dataset"], RESULTS / path.stem
+    return {
+        protocol.name: [
+            Compared(
+                row,
+                settings,
+                [
+                    json.loads(record_path(folder, settings, seed, protocol.name).read_text())
+                    for seed in experiment["seeds"]
+                ],
+            )
+            for row, settings in multimodal_protocols.plan(name).items()
+        ]
+        for protocol in multimodal_protocols.PROTOCOLS[name]
+    }
+
+
+def modal_parts(path, results):
+    """Return the paragraphs of an experiment with several modalities: its tables, what they say."""
+    name, parts = read(path)["dataset"], [MODAL_CELLS]
+    for protocol in multimodal_protocols.PROTOCOLS[name]:
+        rows = results[protocol.name]
+        parts += [f"### {protocol.name.capitalize()} of {name}\n", f"{protocol.about}\n"]
+        for search in multimodal.searches(rows):
+            spread = multimodal.largest_spread(protocol, rows, search)
+            said = [
+                *multimodal.verdict(protocol, rows, search),
+                *multimodal.warned(rows),
+                f"No standard deviation over the seeds is above {100 * spread:.1f}.",
+            ]
+            parts += [
+                f"**Database: {search}**\n",
+                markdown(multimodal.compact(name, protocol, results, search)) + "\n",
+                "\n".join(f"- {line}" for line in said) + "\n",
+            ]
+    return parts
+
+
+def markdown(lines):
+    """Return lines of cells as a Markdown table."""
+    keys = list(lines[0])
+    rows = [keys, ["---"] * len(keys), *([line[key] for key in keys] for line in lines)]
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
 def title(measure):
@@ -119,16 +172,26 @@ def page():
     """Return the whole page."""
     parts = [INTRO]
     for path in sorted(HERE.glob("*.toml")):
-        experiment, rows = read(path), compared(path)
-        seconds = sum(r["seconds"] for one in rows for r in one.records)
-        about = path.read_text(encoding="utf-8").split("dataset")[0]
+        experiment = read(path)
+        about = path.read_text(encoding="utf-8").split("dataset =")[0]
         command = f"python experiments/run.py experiments/{path.name}"
         parts += [
             f"## {path.stem}\n",
             " ".join(line.removeprefix("#").strip() for line in about.strip().splitlines()) + "\n",
-            f"{len(experiment['seeds'])} seeds, {seconds / 60:.0f} minutes: `{command}`\n",
-            table(rows) + "\n",
         ]
+        if not any((RESULTS / path.stem).glob("*.json")):
+            parts.append(f"Not run yet: `{command}`\n")
+            continue
+        is_modal = experiment["protocol"] == MODALITIES
+        results = modal_results(path) if is_modal else {path.stem: compared(path)}
+        records = [r for rows in results.values() for one in rows for r in one.records]
+        minutes = sum(r["seconds"] for r in records) / 60
+        parts.append(f"{len(experiment['seeds'])} seeds, {minutes:.0f} minutes: `{command}`\n")
+        if is_modal:
+            parts += modal_parts(path, results)
+            continue
+        (rows,) = results.values()
+        parts.append(table(rows) + "\n")
         if path.stem == "cifar10":
             parts += [f"- {line}" for line in (*reproduction.gaps("cifar10", rows), *verdict(rows))]
             parts += [

@@ -12,10 +12,12 @@ import tomllib
 from pathlib import Path
 
 from kinhash.datasets import load
+from kinhash.evaluation import multimodal_reproduction
 from kinhash.evaluation.comparison import compare
 from kinhash.evaluation.reproduction import plan, unseen_plan
 
 RESULTS = Path(__file__).parent / "results"
+MODALITIES = "modalities"  # the protocol of experiments with several; they have rows of their own
 
 
 def read(path):
@@ -31,14 +33,23 @@ def read(path):
 def results(path, seeds=None):
     """Return what each row reached, from the records; what is missing is computed."""
     experiment = read(path)
+    data, seeds = load(experiment["dataset"]), seeds or experiment["seeds"]
+    if experiment["protocol"] == MODALITIES:
+        folder = RESULTS / path.stem
+        return multimodal_reproduction.run(data.name, data, folder, seeds, report=told)
     return compare(
         RESULTS / path.stem,
-        load(experiment["dataset"]),
+        data,
         experiment["rows"],
-        seeds or experiment["seeds"],
+        seeds,
         protocol=experiment["protocol"],
-        report=lambda done, total, note: print(f"{done}/{total}  {note}", file=sys.stderr),
+        report=told,
     )
+
+
+def told(done, total, note=""):
+    """Say how far it is."""
+    print(f"{done}/{total}  {note}", file=sys.stderr)
 
 
 def main():

@@ -209,6 +209,7 @@ def random_block_encoder(rng, kind, n_features=7):
             beta=10.0,
             n_steps=2,
             two_sided=True,
+            unit_rows=True,
         )
     return ClassEncoder(
         **common,

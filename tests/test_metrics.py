@@ -1,9 +1,11 @@
 import doctest
 import itertools
 import math
+import warnings
 
 import numpy as np
 import pytest
+import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score
@@ -344,6 +346,95 @@ def test_vectors_are_ranked_by_distance(tagged):
     assert result["map"] == pytest.approx(np.mean(expected), rel=1e-6)
     assert result["mp@5"] == pytest.approx(np.mean(first))
     assert list(result) == ["map", "map@5", "mp@5"]
+
+
+@pytest.mark.parametrize("signed", [False, True])
+@pytest.mark.parametrize("tagged", [False, True])
+def test_a_querys_own_item_is_left_out_as_if_deleted(tagged, signed):
+    rng = np.random.default_rng(5)
+    dense = rng.integers(-1 if signed else 0, 2, (25, 6))
+    labels = rng.random((25, 4)) < 0.4 if tagged else rng.integers(0, 3, 25)
+    labels[:2] = labels[0]  # somebody has company
+    chosen = np.array([3, 0, 24, 11, 7])
+    codes = Codes.from_dense(dense, signed=signed)
+    # The other modality of the same items: here, too, a query's own item does not count.
+    queries = Codes.from_dense(rng.permuted(dense, axis=1)[chosen], signed=signed)
+    options = {"radii": [0, 2], "at": [1, 5, 100]}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # some have nothing to find
+        result = evaluate_codes(queries, labels[chosen], codes, labels, own=chosen, **options)
+        alone = [
+            evaluate_codes(
+                queries[[i]],
+                labels[chosen[[i]]],
+                Codes.from_dense(np.delete(dense, row, axis=0), signed=signed),
+                np.delete(labels, row, axis=0),
+                **options,
+            )
+            for i, row in enumerate(chosen)
+        ]
+    for name, value in result.items():
+        if name.startswith("f1") or "active" in name or name == "unique_codes":
+            continue  # of means; of the database
+        assert value == pytest.approx(np.nanmean([one[name] for one in alone])), name
+    assert result["unique_codes"] == codes.n_unique
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_vectors_leave_a_querys_own_item_out(sparse):
+    rng = np.random.default_rng(6)
+    vectors, labels = rng.normal(size=(30, 4)), rng.integers(0, 3, 30)
+    vectors[rng.random(vectors.shape) < 0.5] = 0
+    chosen = np.array([4, 29, 0])
+    given = scipy.sparse.csr_array(vectors) if sparse else vectors
+    result = evaluate_vectors(given[chosen], labels[chosen], given, labels, own=chosen, at=[3])
+    alone = [
+        evaluate_vectors(
+            vectors[[row]],
+            labels[[row]],
+            np.delete(vectors, row, axis=0),
+            np.delete(labels, row),
+            at=[3],
+        )
+        for row in chosen
+    ]
+    for name, value in result.items():
+        assert value == pytest.approx(np.mean([one[name] for one in alone])), name
+
+
+def test_sparse_vectors_are_ranked_as_dense_ones():
+    rng = np.random.default_rng(8)
+    dense = rng.normal(size=(40, 9)) * (rng.random((40, 9)) < 0.3)
+    labels = rng.random((40, 3)) < 0.5
+    parts = dense[:10], labels[:10], dense[10:], labels[10:]
+    expected = evaluate_vectors(*parts, at=[5])
+    sparse = [
+        scipy.sparse.csr_matrix(part) if at % 2 == 0 else part for at, part in enumerate(parts)
+    ]
+    assert evaluate_vectors(*sparse, at=[5]) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("own", "message"),
+    [
+        ([0], r"`own` must hold a row number for each of the 2 queries, got int64 .*\(1,\)"),
+        ([0.0, 1.0], "`own` must hold a row number .* got float64"),
+        ([0, 3], "`own` must hold rows of the database, 0 to 2, got 0 to 3"),
+        ([-1, 1], "0 to 2, got -1 to 1"),
+    ],
+)
+def test_an_own_item_must_be_a_row_of_the_database(own, message):
+    codes = Codes.from_dense([[0, 1], [1, 1], [1, 0]])
+    with pytest.raises(InvalidInputError, match=message):
+        evaluate_codes(codes[:2], [0, 1], codes, [0, 1, 1], own=own)
+    with pytest.raises(InvalidInputError, match=message):
+        evaluate_vectors(np.eye(3)[:2], [0, 1], np.eye(3), [0, 1, 1], own=own)
+
+
+def test_an_own_item_must_leave_something_to_search():
+    codes = Codes.from_dense([[0, 1]])
+    with pytest.raises(InvalidInputError, match="`own` leaves nothing to search"):
+        evaluate_codes(codes, [0], codes, [0], own=[0])
 
 
 def test_vectors_of_other_widths_are_refused():

@@ -1,3 +1,5 @@
+import dataclasses
+
 import numpy as np
 import pytest
 import scipy.sparse
@@ -6,7 +8,7 @@ from hypothesis import strategies as st
 
 from kinhash import Pairs
 from kinhash.errors import InvalidInputError
-from kinhash.pairs import LabelSource, MetricSource, PairSource, TagSource
+from kinhash.pairs import LabelSource, MetricSource, PairSource, TagSource, Views
 
 
 def test_pairs_are_immutable_and_keep_their_own_copy():
@@ -137,3 +139,32 @@ def test_a_threshold_relates_rows_by_distance(rng):
     similar, _ = MetricSource(X, 1.5, near).relate(rows)
     expected = np.linalg.norm(X[:, None] - X[None], axis=2) <= 1.5
     assert np.array_equal(similar, expected)
+
+
+def test_paired_items_are_dealt_with_all_their_views(rng):
+    present = np.ones(20, bool)
+    present[[3, 15]] = False  # item 3 lacks the first modality, item 5 the second
+    items = LabelSource.from_labels(np.arange(10) % 3)
+    views = Views(
+        LabelSource.from_labels(np.tile(np.arange(10) % 3, 2)),
+        np.array([0, 10, 20]),
+        items=items,
+        present=present,
+    )
+    dealt = list(views.batches(rng, 8))
+    assert len(dealt) == views.n_batches(8) == 3
+    assert views.n_units == 10
+    for batch in dealt:
+        assert np.array_equal(batch, np.sort(batch))
+        assert present[batch].all()
+        for view in batch:
+            other = (view + 10) % 20
+            assert other in batch or not present[other]
+    assert sorted(np.concatenate(dealt).tolist()) == np.flatnonzero(present).tolist()
+    kept, held = views.split(rng, 0.3)
+    assert (kept.n_units, held.n_units) == (7, 3)
+    similar, known = views.relate(np.array([0, 3, 10, 11]))
+    assert similar[0].tolist() == [True, True, True, False]
+    assert known[0].tolist() == [False, True, True, True]
+    across = dataclasses.replace(views, across_only=True)
+    assert across.relate(np.array([0, 3, 10, 11])).known[0].tolist() == [False, False, True, True]

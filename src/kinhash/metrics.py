@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse
 from scipy.special import digamma
 
 from kinhash import _native
@@ -29,6 +30,7 @@ def evaluate_codes(
     *,
     radii: Sequence[int] = (0, 2),
     at: Sequence[int] = (10, 5000),
+    own: npt.ArrayLike | None = None,
 ) -> dict[str, float]:
     """Return every retrieval measure of searching `db_codes` with `query_codes`.
 
@@ -56,14 +58,16 @@ def evaluate_codes(
         db_labels: `(n,)` or `(n, n_labels)`, of the same kind as `query_labels`.
         radii: Inclusive distances, each at least 0.
         at: Ranking lengths, each at least 1; more than `n` means the whole ranking.
+        own: `(n_queries,)` row numbers of the database: for each query the item that it is itself,
+            which is left out for this query. For searching items among themselves.
 
     Returns:
         Flat keys as above. Queries without a relevant item in the database are left out of `map`,
         `map@{k}` and `recall`, with a warning; if all are, these and `f1` are nan.
 
     Raises:
-        InvalidInputError: Codes or labels that do not fit each other, an empty side, or a radius or
-            ranking length out of range.
+        InvalidInputError: Codes or labels that do not fit each other, an empty side, a radius or
+            ranking length out of range, or an `own` that is no row of the database.
 
     Example:
         >>> codes = Codes.from_dense([[0, 1, 1], [0, 1, 1], [1, 0, 0]])
@@ -74,7 +78,7 @@ def evaluate_codes(
     """
     radii = _checked_integers("radii", radii, least=0)
     at = _checked_integers("at", at, least=1)
-    n_all, n_relevant = distance_table(query_codes, query_labels, db_codes, db_labels)
+    n_all, n_relevant = distance_table(query_codes, query_labels, db_codes, db_labels, own=own)
     n_stranded = int(np.sum(n_relevant.sum(axis=1) == 0))
     if n_stranded:
         warnings.warn(
@@ -112,6 +116,8 @@ def distance_table(
     query_labels: npt.ArrayLike,
     db_codes: Codes,
     db_labels: npt.ArrayLike,
+    *,
+    own: npt.ArrayLike | None = None,
 ) -> tuple[Array, Array]:
     """Return how many items, and how many relevant items, lie at each distance of each query.
 
@@ -126,10 +132,15 @@ def distance_table(
     query_labels, db_labels = _checked_labels(
         np.asarray(query_labels), len(query_codes), np.asarray(db_labels), len(db_codes)
     )
+    left_out = _checked_own(own, len(query_codes), len(db_codes))
     # Items that share a code share a distance: measure it once and weigh it by their number.
     words, code_of_item = _different(db_codes.words)
     n_distances = db_codes.n_bits * (2 if db_codes.signed else 1) + 1
     n_all = _counts_by_distance(query_codes.words, words, np.bincount(code_of_item), n_distances)
+    if left_out is not None:
+        apart = query_codes.words ^ db_codes.words[left_out]
+        to_own = np.bitwise_count(apart).sum(axis=1, dtype=np.int64)
+        n_all[np.arange(len(n_all)), to_own] -= 1
     n_relevant = np.empty_like(n_all)
     for queries, relevant in _relevant_items(query_labels, db_labels):
         n_items = np.bincount(code_of_item[relevant], minlength=len(words))
@@ -137,6 +148,10 @@ def distance_table(
         n_relevant[queries] = _counts_by_distance(
             query_codes.words[queries], words[used], n_items[used], n_distances
         )
+        if left_out is not None:
+            rows = np.flatnonzero(queries)
+            rows = rows[relevant[left_out[rows]]]
+            n_relevant[rows, to_own[rows]] -= 1
     return n_all, n_relevant
 
 
@@ -314,47 +329,69 @@ def average_precision_of_ranking(relevant: npt.ArrayLike, *, at: int | None = No
 
 
 def evaluate_vectors(
-    query_vectors: Array,
+    query_vectors: Any,  # noqa: ANN401 - an array or a sparse matrix
     query_labels: npt.ArrayLike,
-    db_vectors: Array,
+    db_vectors: Any,  # noqa: ANN401 - an array or a sparse matrix
     db_labels: npt.ArrayLike,
     *,
     at: Sequence[int] = (10, 5000),
+    own: npt.ArrayLike | None = None,
 ) -> dict[str, float]:
     """Return `map`, `map@{k}` and `mp@{k}` of ranking by Euclidean distance: the baseline "L2".
 
     Takes and gives what `evaluate_codes` does; rankings are strict, and every item is ranked.
 
     Args:
-        query_vectors: `(n_queries, d)`.
+        query_vectors: `(n_queries, d)`, an array or a sparse matrix, which never becomes dense.
         query_labels: As in `evaluate_codes`.
-        db_vectors: `(n, d)`.
+        db_vectors: `(n, d)`, likewise.
         db_labels: As in `evaluate_codes`.
         at: Ranking lengths, each at least 1.
+        own: As in `evaluate_codes`.
     """
     at = _checked_integers("at", at, least=1)
-    queries = np.asarray(query_vectors, np.float32)
-    database = np.asarray(db_vectors, np.float32)
+    queries, database = _float_rows(query_vectors), _float_rows(db_vectors)
     if queries.ndim != 2 or database.ndim != 2 or queries.shape[1] != database.shape[1]:
         raise InvalidInputError(
             "`query_vectors` and `db_vectors` must be two-dimensional and of one width, got "
             f"shapes {queries.shape} and {database.shape}."
         )
+    n = database.shape[0]
     query_labels, db_labels = _checked_labels(
-        np.asarray(query_labels), len(queries), np.asarray(db_labels), len(database)
+        np.asarray(query_labels), queries.shape[0], np.asarray(db_labels), n
     )
-    lengths = np.square(database).sum(axis=1)
+    left_out = _checked_own(own, queries.shape[0], n)
+    if _is_sparse(database):
+        lengths = np.asarray(database.multiply(database).sum(axis=1)).ravel()
+        columns = database.T.tocsr()  # once: each product would turn it around again
+    else:
+        lengths = np.square(database).sum(axis=1)
+        columns = database.T
     names = ["map", *(f"{kind}@{k}" for k in at for kind in ("map", "mp"))]
     found: dict[str, list[Array]] = {name: [] for name in names}
     for same, relevant in _relevant_items(query_labels, db_labels):
         for rows in np.array_split(np.flatnonzero(same), max(1, int(same.sum()) // 64)):
-            order = np.argsort(lengths - 2 * (queries[rows] @ database.T), axis=1, kind="stable")
+            products = queries[rows] @ columns
+            products = products.toarray() if _is_sparse(products) else products
+            order = np.argsort(lengths - 2 * products, axis=1, kind="stable")
+            if left_out is not None:
+                order = order[order != left_out[rows, None]].reshape(len(rows), n - 1)
             ranked = relevant[order]
             found["map"].append(average_precision_of_ranking(ranked))
             for k in at:
                 found[f"map@{k}"].append(average_precision_of_ranking(ranked, at=k))
                 found[f"mp@{k}"].append(ranked[:, :k].mean(axis=1))
     return {name: _mean_of_known(np.concatenate(parts)) for name, parts in found.items()}
+
+
+def _is_sparse(vectors: Any) -> bool:  # noqa: ANN401 - an array or a sparse matrix
+    return bool(scipy.sparse.issparse(vectors))
+
+
+def _float_rows(vectors: Any) -> Any:  # noqa: ANN401 - an array or csr
+    if _is_sparse(vectors):
+        return scipy.sparse.csr_array(vectors).astype(np.float32)
+    return np.asarray(vectors, np.float32)
 
 
 def _different(words: Array) -> tuple[Array, Array]:
@@ -427,6 +464,26 @@ def _checked_integers(name: str, values: Sequence[int], *, least: int) -> tuple[
             f"`{name}` must be a sequence of integers of at least {least}, got {values!r}."
         )
     return tuple(int(v) for v in values)
+
+
+def _checked_own(own: npt.ArrayLike | None, n_queries: int, n_items: int) -> Array | None:
+    """Return the row of each query's own item, or say why it cannot be one."""
+    if own is None:
+        return None
+    rows = np.asarray(own)
+    if rows.shape != (n_queries,) or rows.dtype.kind not in "iu":
+        raise InvalidInputError(
+            f"`own` must hold a row number for each of the {n_queries} queries, "
+            f"got {rows.dtype} of shape {rows.shape}."
+        )
+    if n_items < 2:
+        raise InvalidInputError("`own` leaves nothing to search: the database has one item.")
+    if rows.min() < 0 or rows.max() >= n_items:
+        raise InvalidInputError(
+            f"`own` must hold rows of the database, 0 to {n_items - 1}, "
+            f"got {rows.min()} to {rows.max()}."
+        )
+    return rows.astype(np.int64)
 
 
 def _checked_labels(

@@ -363,24 +363,40 @@ class Views:
     source: Source  # of view numbers
     starts: Array  # (n_modalities + 1,) where each modality's views begin
     across_only: bool = False  # count only pairs of views of different modalities
+    # Where rows are paired, items are dealt, each with all of its views that are there.
+    items: Source | None = None
+    present: Array | None = None  # (n_views,) booleans, for those
 
     @property
     def n_units(self) -> int:
-        """How many views or listed pairs one epoch deals out."""
-        return self.source.n_units
+        """How many items, views or listed pairs one epoch deals out."""
+        return (self.items or self.source).n_units
 
     def split(self, rng: np.random.Generator, share: float) -> tuple[Self, Self]:
         """Return the source of a random 1 - `share` of the units, and that of the rest."""
-        kept, held = self.source.split(rng, share)
-        return dataclasses.replace(self, source=kept), dataclasses.replace(self, source=held)
+        field = "source" if self.items is None else "items"
+        kept, held = getattr(self, field).split(rng, share)
+        return dataclasses.replace(self, **{field: kept}), dataclasses.replace(
+            self, **{field: held}
+        )
 
     def batches(self, rng: np.random.Generator, batch_size: int) -> Iterator[Array]:
-        """Deal every unit once, in ascending batches."""
-        return (np.sort(views) for views in self.source.batches(rng, batch_size))
+        """Deal every unit once, in ascending batches of views."""
+        if self.items is None or self.present is None:
+            yield from (np.sort(views) for views in self.source.batches(rng, batch_size))
+            return
+        for items in self.items.batches(rng, self._n_items(batch_size)):
+            views = (self.starts[:-1, None] + np.sort(items)).ravel()
+            yield views[self.present[views]]
 
     def n_batches(self, batch_size: int) -> int:
         """How many batches one epoch has."""
-        return self.source.n_batches(batch_size)
+        if self.items is None:
+            return self.source.n_batches(batch_size)
+        return self.items.n_batches(self._n_items(batch_size))
+
+    def _n_items(self, batch_size: int) -> int:
+        return max(2, batch_size // (len(self.starts) - 1))
 
     def relate(self, rows: Array) -> Relation:
         """Return the relation among the given views."""

@@ -79,3 +79,44 @@ def index(codes, tmp_path_factory):
     path = tmp_path_factory.mktemp("index") / "items.kinhash"
     assert main(["index", str(codes), "--out", str(path)]) == 0
     return path
+
+
+# A fit of two modalities that takes a moment and still separates the classes of `pairs`.
+TINY_PAIRS = ("--modalities", "image,text", "--n-bits", "16", "--set", "max_steps=100")
+
+WORDS = (("red", "rose"), ("blue", "sky"), ("green", "tree"))  # of each class of `items`
+
+
+@pytest.fixture(scope="session")
+def texts(items):
+    """A short text for each of the items: words of its class, and one that says nothing."""
+    rng = np.random.default_rng(8)
+    return [
+        " ".join([*WORDS[label][rng.integers(3) // 2 :], rng.choice(["big", "small"])])
+        for label in items[1]
+    ]
+
+
+@pytest.fixture(scope="session")
+def pairs(items, texts, tmp_path_factory):
+    """A file with vectors, a text and a label for each item."""
+    path = tmp_path_factory.mktemp("data") / "pairs.npz"
+    np.savez(path, image=items[0], text=np.array(texts), label=items[1])
+    return path
+
+
+@pytest.fixture(scope="session")
+def pair_model(pairs, tmp_path_factory):
+    """A file with a model of the two modalities of `pairs`."""
+    path = tmp_path_factory.mktemp("model") / "pairs.kinhash"
+    assert main(["train", str(pairs), "--out", str(path), *TINY_PAIRS]) == 0
+    return path
+
+
+@pytest.fixture(scope="session")
+def picture_items(pairs, pair_model, tmp_path_factory):
+    """A file with the codes of the vectors of `pairs`."""
+    path = tmp_path_factory.mktemp("codes") / "pictures.kinhash"
+    words = ["--modality", "image", "--out", str(path)]
+    assert main(["encode", str(pair_model), str(pairs), *words]) == 0
+    return path

@@ -1,13 +1,17 @@
+import contextlib
+import io
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 import typer
+from sklearn.datasets import load_iris
 
 import kinhash
-from kinhash.cli import app
+from kinhash.cli import app, main
 from kinhash.evaluation.tables import Format as TableFormat
 
 COMMANDS = typer.main.get_command(app.app).commands
@@ -115,3 +119,27 @@ def test_each_option_and_argument_is_documented(name):
 @pytest.mark.parametrize("name", COMMANDS)
 def test_each_section_shows_a_run(name):
     assert f"$ kinhash {name}" in sections()[name]
+
+
+def words(text):
+    """Return the words of an output without its numbers, which vary between machines."""
+    return re.sub(r"\d[\d,]*(\.\d+)?", "#", text).split()
+
+
+@pytest.mark.slow
+def test_what_the_page_shows_is_what_a_terminal_shows(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    iris = load_iris()
+    rows = [",".join(map(str, row)) for row in iris.data]
+    lines = [f"{row},{iris.target_names[y]}" for row, y in zip(rows, iris.target, strict=True)]
+    Path("iris.csv").write_text("\n".join(["a,b,c,d,species", *lines]) + "\n")
+    blocks = re.findall(r"^```(\w+)\n(.*?)^```$", DOCS.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    for language, content in blocks:
+        if language == "toml":
+            Path("train.toml").write_text(content)
+        if language == "console":
+            command, _, shown = content.partition("\n")
+            out = io.StringIO()
+            with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
+                assert main(shlex.split(command)[2:]) == 0, out.getvalue()
+            assert words(out.getvalue()) == words(shown), command

@@ -4,6 +4,7 @@ import pytest
 
 import kinhash
 from kinhash.evaluation import demo as library
+from kinhash.evaluation import multimodal_demo
 
 
 @pytest.fixture
@@ -43,6 +44,42 @@ def test_an_existing_report_is_kept(run, tmp_path):
     assert done.code == 1
     assert "already holds report.html" in done.err
     assert (tmp_path / "report.html").read_text() == "precious"
+
+
+def test_multimodal_runs_the_other_demo_in_a_folder_of_its_own(run, calls, monkeypatch):
+    asked = []
+
+    def run_multimodal_demo(out, *, seed, force, report):
+        asked.append({"out": str(out), "seed": seed, "force": force})
+        return library.DemoResult(out / "report.html", out / "model.kinhash", [{"method": "A"}])
+
+    monkeypatch.setattr(multimodal_demo, "run_multimodal_demo", run_multimodal_demo)
+    done = run("demo", "--multimodal", "--seed", "2")
+    assert done.code == 0
+    assert asked == [{"out": "kinhash-demo-multimodal", "seed": 2, "force": False}]
+    assert calls == []
+    assert "Wrote kinhash-demo-multimodal/report.html: open it in a browser." in done.err
+
+
+def test_an_existing_report_is_kept_with_multimodal(run, tmp_path):
+    (tmp_path / "report.html").write_text("precious")
+    done = run("demo", "--multimodal", "--out", tmp_path)
+    assert done.code == 1
+    assert "already holds report.html" in done.err
+    assert (tmp_path / "report.html").read_text() == "precious"
+
+
+@pytest.mark.slow
+def test_the_multimodal_demo_runs_end_to_end(run, tmp_path):
+    done = run("demo", "--multimodal", "--out", tmp_path / "demo", "--format", "json")
+    assert done.code == 0
+    found = {(r["method"], r["query"], r["database"]): r["map"] for r in json.loads(done.out)}
+    assert len(found) == 8
+    for query, database in (("image", "text"), ("text", "image")):
+        ours = found["MultimodalSparseHash", query, database]
+        assert ours > found["CMSSH", query, database] > 0.5
+    assert kinhash.load(tmp_path / "demo" / "model.kinhash").modalities == ("image", "text")
+    assert "<html" in (tmp_path / "demo" / "report.html").read_text()
 
 
 @pytest.mark.slow

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import kinhash
+from kinhash import storage
 
 
 def test_the_file_holds_the_codes_of_all_rows_in_their_order(run, model, npz, items, tmp_path):
@@ -104,3 +105,96 @@ def test_an_input_is_never_replaced(run, model, npz):
     assert done.code == 1
     assert done.err == f"error: Cannot write {model}: it is read here. Choose another name.\n"
     assert model.read_bytes() == before
+
+
+@pytest.mark.parametrize("modality", ["image", "text"])
+def test_each_modality_is_encoded_by_its_own_encoder(
+    run, pair_model, pairs, items, texts, tmp_path, modality
+):
+    out = tmp_path / "codes.kinhash"
+    done = run("encode", pair_model, pairs, "--modality", modality, "--out", out)
+    assert (done.code, done.out) == (0, "")
+    rows = {"image": items[0], "text": texts}[modality]
+    model = kinhash.load(pair_model)
+    assert kinhash.load(out) == model.encode(rows, modality=modality)
+    made_by = storage.stored_codes(*storage.read(out)).made_by
+    assert made_by == model.encoders_[modality].fingerprint
+
+
+def test_a_plain_file_is_the_modality_that_is_named(run, pair_model, npz, items, tmp_path):
+    out = tmp_path / "codes.kinhash"
+    assert run("encode", pair_model, npz, "--modality", "image", "--out", out).code == 0
+    assert kinhash.load(out) == kinhash.load(pair_model).encode(items[0], modality="image")
+
+
+def test_another_array_is_the_modality_if_features_says_so(run, pair_model, items, tmp_path):
+    out = tmp_path / "codes.kinhash"
+    np.savez(tmp_path / "two.npz", image=-items[0], photo=items[0])
+    words = ("--modality", "image", "--features", "photo", "--out", out)
+    assert run("encode", pair_model, tmp_path / "two.npz", *words).code == 0
+    assert kinhash.load(out) == kinhash.load(pair_model).encode(items[0], modality="image")
+
+
+def test_texts_come_from_a_column_of_stdin(run, pair_model, tmp_path, monkeypatch):
+    (tmp_path / "texts.csv").write_text("id,text\n7,red rose\n9,blue\n")
+    out = tmp_path / "codes.kinhash"
+    with (tmp_path / "texts.csv").open() as stream:
+        monkeypatch.setattr(sys, "stdin", stream)
+        assert run("encode", pair_model, "-", "--modality", "text", "--out", out).code == 0
+    expected = kinhash.load(pair_model).encode(["red rose", "blue"], modality="text")
+    stored = storage.stored_codes(*storage.read(out))
+    assert stored.codes == expected
+    assert stored.ids.tolist() == [7, 9]
+
+
+def test_rows_without_a_known_word_are_counted(run, pair_model, tmp_path):
+    np.savez(tmp_path / "texts.npz", text=np.array(["red", "zzz", ""]))
+    out = tmp_path / "codes.kinhash"
+    done = run("encode", pair_model, tmp_path / "texts.npz", "--modality", "text", "--out", out)
+    assert done.code == 0
+    assert "warning: 2 rows have no known word or entry, and so the empty code." in done.err
+    assert kinhash.load(out).n_active.tolist()[1:] == [0, 0]
+
+
+def test_a_model_of_several_modalities_must_be_told_which(run, pair_model, pairs, tmp_path):
+    done = run("encode", pair_model, pairs, "--out", tmp_path / "codes.kinhash")
+    assert (done.code, done.out) == (1, "")
+    assert done.err == (
+        f"error: {pair_model} has the modalities image, text. Say which one is meant with "
+        "--modality.\n"
+    )
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--modality", "txt"), "'txt'. Did you mean 'text'? Known: image, text."),
+        (("--modality", "text"), "'text' has 6 columns, but the encoder takes vectors of 8"),
+    ],
+)
+def test_a_modality_that_does_not_fit_is_one_sentence(
+    run, pair_model, npz, tmp_path, words, message
+):
+    done = run("encode", pair_model, npz, *words, "--out", tmp_path / "codes.kinhash")
+    assert (done.code, done.out) == (1, "")
+    assert done.err.count("\n") == 1
+    assert message in done.err
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_named_data_set_must_have_the_modality(run, pair_model, tmp_path):
+    words = ("--modality", "image", "--out", tmp_path / "codes.kinhash")
+    done = run("encode", pair_model, "digits-words", *words)
+    assert done.code == 1
+    assert "'image' has 64 columns, but the encoder takes vectors of 6 numbers." in done.err
+
+
+def test_a_model_of_one_modality_has_none_to_choose(run, model, npz, tmp_path):
+    words = ("--modality", "image", "--out", tmp_path / "codes.kinhash")
+    done = run("encode", model, npz, *words)
+    assert done.code == 1
+    assert done.err == (
+        f"error: --modality chooses one of several, but {model} holds a sparsehash, which takes "
+        "one kind of vectors. Leave it out.\n"
+    )

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import kinhash
-from kinhash.datasets import load
+from kinhash.datasets import Dataset, load
 from kinhash.metrics import evaluate_codes
 
 
@@ -137,3 +137,82 @@ def test_a_negative_radius_is_refused(run, model, npz):
     done = run("evaluate", model, npz, "--radii", "-1")
     assert done.code == 1
     assert "`radii` must be a sequence of integers of at least 0, got (-1,)." in done.err
+
+
+def rows_of(done):
+    assert done.code == 0, done.err
+    return {(row["query"], row["database"]): row for row in json.loads(done.out)}
+
+
+def test_several_modalities_are_measured_from_each_to_each(run, pair_model, pairs, items, texts):
+    words = ("--format", "json", "--radii", "1", "--at", "5")
+    found = rows_of(run("evaluate", pair_model, pairs, *words))
+    assert list(found) == [
+        ("image", "image"),
+        ("text", "text"),
+        ("image", "text"),
+        ("text", "image"),
+    ]
+    data = Dataset("pairs", items[0], labels=items[1])
+    part, model = data.split(0), kinhash.load(pair_model)
+    expected = evaluate_codes(
+        model.encode([texts[row] for row in part.query], modality="text"),
+        items[1][part.query],
+        model.encode(items[0][part.database], modality="image"),
+        items[1][part.database],
+        radii=(1,),
+        at=(5,),
+    )
+    row = found["text", "image"]
+    assert {key: row[key] for key in expected} == expected
+    assert (row["data"], row["seed"], row["n_queries"], row["n_database"]) == ("pairs", 0, 18, 102)
+
+
+def test_the_table_of_directions_fits_a_terminal(run, pair_model, pairs):
+    done = run("evaluate", pair_model, pairs)
+    assert done.code == 0
+    above, below = done.out.split("\n\n")
+    assert above.split()[:3] == ["query", "database", "mAP"]
+    assert len(above.splitlines()) == 6
+    assert max(map(len, above.splitlines())) < 120
+    assert below.splitlines()[0].split() == ["data", "seed", "n_queries", "n_database"]
+
+
+def test_queries_of_another_file_are_of_all_modalities(run, pair_model, pairs, tmp_path):
+    with np.load(pairs) as stored:
+        np.savez(tmp_path / "asked.npz", **{name: stored[name][:9] for name in stored.files})
+    words = ("--queries", tmp_path / "asked.npz", "--format", "json")
+    row = rows_of(run("evaluate", pair_model, pairs, *words))["image", "text"]
+    assert (row["queries"], row["n_queries"], row["n_database"]) == ("asked", 9, 120)
+
+
+def test_the_test_part_of_a_data_sets_own_split_is_searched_with_itself(run, rng, tmp_path):
+    labels = np.arange(60) % 3
+    image = rng.normal(size=(60, 8)) + labels[:, None]
+    text = image[:, ::2]
+    np.savez(
+        tmp_path / "wikipedia.npz",
+        image=image,
+        text=text,
+        label=labels,
+        split=np.repeat([0, 1], [40, 20]),
+        categories=["a", "b", "c"],
+    )
+    model = tmp_path / "model.kinhash"
+    words = ("--modalities", "image,text", "--method", "cca-itq", "--n-bits", "4")
+    assert run("train", "wikipedia", "--root", tmp_path, "--out", model, *words).code == 0
+    words = ("--root", tmp_path, "--format", "json")
+    row = rows_of(run("evaluate", model, "wikipedia", *words))["image", "text"]
+    assert (row["n_queries"], row["n_database"]) == (20, 20)
+    fitted = kinhash.load(model)
+    asked = fitted.encode(image[40:].astype(np.float32), modality="image").to_dense()
+    found = fitted.encode(text[40:].astype(np.float32), modality="text").to_dense()
+    near = (asked[:, None] != found[None]).sum(axis=2) == 0
+    np.fill_diagonal(near, val=False)  # no item finds itself
+    assert np.isclose(row["mean_matches@r0"], near.sum(axis=1).mean())
+
+
+def test_a_data_set_without_the_modalities_is_one_sentence(run, pair_model):
+    done = run("evaluate", pair_model, "digits")
+    assert (done.code, done.out) == (1, "")
+    assert done.err == "error: Data set 'digits' has one kind of vectors, no modalities.\n"

@@ -153,3 +153,43 @@ def test_a_foreign_or_missing_file_is_an_error(run, npz):
     assert (done.code, done.out) == (1, "")
     assert f"error: {npz} is not a kinhash file" in done.err
     assert run("info", "nowhere").err == "error: Cannot read nowhere: no such file or directory.\n"
+
+
+def test_a_model_of_several_modalities_shows_each(run, pair_model):
+    done = run("info", pair_model, "--format", "json")
+    assert (done.code, done.err) == (0, "")
+    found = json.loads(done.out)
+    assert (found["method"], found["n_bits"], found["signed"]) == (
+        "multimodal-sparsehash",
+        16,
+        False,
+    )
+    kinds = {name: encoder.kind for name, encoder in kinhash.load(pair_model).encoders_.items()}
+    assert found["modalities"] == {
+        "image": {"encoder": kinds["image"], "n_features": 6},
+        "text": {"encoder": kinds["text"], "n_features": 8, "n_words": 8},
+    }
+    assert found["changed"] == {"max_steps": 100, "n_bits": 16}
+    assert found["history"]["kept"]
+    facts = dict(line.split(maxsplit=1) for line in run("info", pair_model).out.splitlines())
+    assert facts["modalities.text.n_words"] == "8"
+    assert facts["parameters.n_bits"] == "16 *"
+
+
+def test_a_parameter_of_each_modality_is_starred(run, pairs, tmp_path):
+    config, out = tmp_path / "train.toml", tmp_path / "model.kinhash"
+    config.write_text("max_steps = 20\nn_layers = {image = 2}\n")
+    words = ("--modalities", "image,text", "--config", config, "--n-bits", "8")
+    assert run("train", pairs, "--out", out, *words).code == 0
+    facts = dict(line.split(maxsplit=1) for line in run("info", out).out.splitlines())
+    assert facts["parameters.n_layers.image"] == "2 *"
+
+
+@pytest.mark.parametrize("method", ["cmssh", "cca-itq"])
+def test_a_rival_of_several_modalities_is_shown(run, pairs, tmp_path, method):
+    out = tmp_path / "model.kinhash"
+    words = ("--modalities", "image,text", "--method", method, "--n-bits", "4")
+    assert run("train", pairs, "--out", out, *words).code == 0
+    found = json.loads(run("info", out, "--format", "json").out)
+    assert found["modalities"]["text"] == {"encoder": "linear", "n_features": 8, "n_words": 8}
+    assert found["history"] == kinhash.load(out).history_[-1]

@@ -180,3 +180,130 @@ def test_a_model_of_another_length_is_refused_by_an_index_that_knows_no_encoder(
         f"error: {index} holds 24-bit codes, but the model makes 16-bit ones. "
         "Encode the items again with this model.\n"
     )
+
+
+def test_a_text_finds_pictures_of_its_class(run, picture_items, pair_model, items):
+    words = ("--modality", "text", "--query-text", "blue sky", "--query-text", "tree")
+    words += ("--top-k", "5", "--format", "json")
+    done = run("search", picture_items, "--model", pair_model, *words)
+    assert done.code == 0
+    blue, tree = json.loads(done.out)
+    assert (blue["query"], tree["query"]) == ("blue sky", "tree")
+    assert {items[1][match["id"]] for match in blue["matches"]} == {1}
+    assert {items[1][match["id"]] for match in tree["matches"]} == {2}
+    model = kinhash.load(pair_model)
+    index = HammingIndex(model.encode(items[0], modality="image"))
+    ids, distances = index.search_top_k(model.encode(["tree"], modality="text"), 5)[0]
+    assert [match["id"] for match in tree["matches"]] == ids.tolist()
+    assert [match["distance"] for match in tree["matches"]] == distances.tolist()
+
+
+@pytest.mark.parametrize("modality", ["image", "text"])
+def test_queries_may_be_of_any_modality(run, picture_items, pair_model, pairs, items, modality):
+    words = ("--queries", pairs, "--modality", modality, "--top-k", "1", "--format", "csv")
+    done = run("search", picture_items, "--model", pair_model, *words)
+    assert done.code == 0
+    rows = [tuple(map(int, line.split(","))) for line in done.out.splitlines()[1:]]
+    assert len(rows) == 120
+    assert np.mean([items[1][query] == items[1][item] for query, item, _ in rows]) > 0.9
+
+
+EMPTY = {
+    "table": "",
+    "csv": "query,id,distance\n",
+    "json": '[\n{"query": "zzz", "n_matches": 0, "matches": []}\n]\n',
+}
+
+
+@pytest.mark.parametrize("output", EMPTY)
+@pytest.mark.parametrize("words", [("--top-k", "5"), ("--radius", "16")])
+def test_a_text_without_a_known_word_finds_nothing_and_says_so(
+    run, picture_items, pair_model, output, words
+):
+    asked = ("--modality", "text", "--query-text", "zzz", *words, "--format", output)
+    done = run("search", picture_items, "--model", pair_model, *asked)
+    assert (done.code, done.out) == (0, EMPTY[output])
+    assert done.err == (
+        'None of the words of "zzz" is known to the model.\n'
+        "1 queries, 1 of them without a match; 0 matches.\n"
+    )
+
+
+def test_unknown_texts_leave_the_answers_of_others_as_they_are(run, picture_items, pair_model):
+    words = ("search", picture_items, "--model", pair_model, "--modality", "text", "--top-k", "2")
+    words += ("--format", "csv")
+    alone = run(*words, "--query-text", "rose", "--query-text", "sky, blue").out
+    mixed = run(*words, *("--query-text", "q"), *("--query-text", "rose"), "--query-text", "")
+    assert mixed.out.splitlines() == alone.splitlines()[:3]
+    assert alone.splitlines()[3].startswith('"sky, blue",')
+    assert mixed.err.count("None of the words of") == 2
+
+
+def test_rows_without_a_known_word_are_counted(run, picture_items, pair_model, tmp_path):
+    (tmp_path / "asked.csv").write_text("id,text\n5,rose\n6,zzz\n")
+    words = ("--queries", tmp_path / "asked.csv", "--modality", "text", "--top-k", "1")
+    done = run("search", picture_items, "--model", pair_model, *words, "--format", "json")
+    assert done.code == 0
+    assert [(one["query"], one["n_matches"]) for one in json.loads(done.out)] == [(5, 1), (6, 0)]
+    assert "1 queries have no known word or entry, and so no match." in done.err
+
+
+def test_an_index_of_one_modality_is_searched_with_another(
+    run, picture_items, pair_model, tmp_path
+):
+    index = tmp_path / "items.kinhash"
+    assert run("index", picture_items, "--out", index).code == 0
+    words = ("--modality", "text", "--query-text", "rose", "--radius", "3")
+    found = run("search", index, "--model", pair_model, *words)
+    assert found.code == 0
+    assert found.out == run("search", picture_items, "--model", pair_model, *words).out
+
+
+def test_items_of_another_model_of_several_modalities_are_refused(
+    run, picture_items, pair_model, pairs, codes, tmp_path
+):
+    other = tmp_path / "other.kinhash"
+    words = ("--modalities", "image,text", "--method", "cmssh", "--n-bits", "16")
+    assert run("train", pairs, "--out", other, *words).code == 0
+    asked = ("--modality", "text", "--query-text", "rose", "--radius", "3")
+    for items, model in ((picture_items, other), (codes, pair_model)):
+        done = run("search", items, "--model", model, *asked)
+        assert (done.code, done.out) == (1, "")
+        assert re.search(
+            r"was made by encoder \w{16}, but the model's are \w{16}, \w{16}\.", done.err
+        )
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (("--query-text", "rose"), 1, "has the modalities image, text. Say which one is meant"),
+        (("--query-text", "rose", "--modality", "txt"), 1, "Did you mean 'text'?"),
+        (
+            ("--query-text", "rose", "--modality", "image"),
+            1,
+            "Modality 'image' was fitted on vectors of 6 numbers, not on texts.",
+        ),
+        (("--modality", "text"), 2, "'--queries' / '--query-text': give exactly one of the two."),
+        (
+            ("--queries", "digits", "--query-text", "rose", "--modality", "text"),
+            2,
+            "'--queries' / '--query-text': give exactly one of the two.",
+        ),
+    ],
+)
+def test_a_bad_query_text_is_one_sentence(run, picture_items, pair_model, words, code, message):
+    done = run("search", picture_items, "--model", pair_model, *words, "--top-k", "1")
+    assert (done.code, done.out) == (code, "")
+    assert done.err.count("\n") == 1
+    assert message in done.err
+
+
+def test_a_model_of_vectors_knows_no_words(run, codes, model):
+    words = ("--query-text", "rose", "--top-k", "1")
+    done = run("search", codes, "--model", model, *words)
+    assert (done.code, done.out) == (1, "")
+    assert done.err == (
+        f"error: --query-text needs a model that has learned from texts, but {model} holds a "
+        "sparsehash of vectors. Search with --queries.\n"
+    )

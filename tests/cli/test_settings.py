@@ -3,7 +3,7 @@ import typer
 
 from kinhash.cli.settings import build_method, parameter_kinds
 from kinhash.errors import InvalidInputError
-from kinhash.methods import METHODS, SparseHash
+from kinhash.methods import METHODS, MULTIMODAL_METHODS, MultimodalSparseHash, SparseHash
 
 
 def build(*assignments, name=None, config=None, **options):
@@ -101,3 +101,27 @@ def test_every_parameter_of_every_method_has_a_type_that_can_be_set(name):
             "float",
             "str",
         )
+
+
+def test_with_several_modalities_the_default_is_multimodal_sparsehash():
+    model = build_method(None, None, {}, ["mu=0.5", "n_layers=2"], multimodal=True)
+    assert model.get_params() == MultimodalSparseHash(mu=0.5, n_layers=2).get_params()
+
+
+def test_a_table_of_a_file_has_a_value_for_each_modality(tmp_path):
+    config = tmp_path / "train.toml"
+    config.write_text('mu = {image = 1}\nencoder = {text = "cod"}\n')
+    model = build_method(None, config, {}, [], multimodal=True)
+    assert (model.mu, model.encoder) == ({"image": 1.0}, {"text": "cod"})
+    config.write_text("n_layers = {image = 1.5}\n")
+    with pytest.raises(InvalidInputError, match=r"`n_layers\.image` must be an integer, got 1\.5"):
+        build_method(None, config, {}, [], multimodal=True)
+    config.write_text("margin = {image = 3}\n")
+    with pytest.raises(InvalidInputError, match="`margin` must be a number, got "):
+        build_method(None, config, {}, [], multimodal=True)
+
+
+@pytest.mark.parametrize("name", MULTIMODAL_METHODS)
+def test_every_parameter_of_several_modalities_has_a_kind(name):
+    method = MULTIMODAL_METHODS[name]
+    assert set(parameter_kinds(method)) == set(method().get_params()) - {"verbose"}

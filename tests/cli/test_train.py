@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import kinhash
-from kinhash.methods import SparseHash
+from kinhash.methods import CCAITQ, CMSSH, MultimodalSparseHash, SparseHash
 
 TINY = ("--n-bits", "16", "--set", "max_steps=50")
 
@@ -211,3 +211,217 @@ def test_a_bad_value_is_one_sentence(run, tmp_path, monkeypatch, words, message)
     assert done.err.splitlines()[-1].startswith("error: ")
     assert message in done.err
     assert not list(tmp_path.iterdir())
+
+
+TINY_PAIRS = ("--modalities", "image,text", "--n-bits", "16", "--set", "max_steps=100")
+
+
+def test_two_modalities_of_a_file_become_one_model(run, pairs, items, texts, tmp_path):
+    out = tmp_path / "model.kinhash"
+    done = run("train", pairs, "--out", out, *TINY_PAIRS)
+    assert (done.code, done.out) == (0, "")
+    assert "Training multimodal-sparsehash on pairs: all 120 rows." in done.err
+    assert re.search(r"16 bits, image: .* for 120 training rows; text: .* for 120", done.err)
+    found = kinhash.load(out)
+    assert isinstance(found, MultimodalSparseHash)
+    assert found.modalities == ("image", "text")
+    assert found.words_["text"].words == tuple(sorted({w for text in texts for w in text.split()}))
+    assert len(found.encode(items[0], modality="image")) == 120
+
+
+def test_the_modalities_are_in_the_order_asked_for(run, pairs, tmp_path):
+    out = tmp_path / "model.kinhash"
+    words = ("--modalities", "text, image", "--method", "cmssh", "--n-bits", "8")
+    assert run("train", pairs, "--out", out, *words).code == 0
+    assert kinhash.load(out).modalities == ("text", "image")
+
+
+@pytest.mark.parametrize("kind", [CMSSH, CCAITQ])
+def test_a_rival_of_two_modalities_is_chosen_by_name(run, pairs, tmp_path, kind):
+    out = tmp_path / "model.kinhash"
+    words = ("--modalities", "image,text", "--method", kind.name, "--n-bits", "4")
+    assert run("train", pairs, "--out", out, *words).code == 0
+    assert type(kinhash.load(out)) is kind
+
+
+def test_a_named_data_set_without_a_split_of_its_own_is_split_by_the_seed(run, tmp_path):
+    out = tmp_path / "model.kinhash"
+    words = ("--modalities", "image,text", "--method", "cca-itq", "--n-bits", "8", "--seed", "3")
+    done = run("train", "digits-words", "--out", out, *words)
+    assert done.code == 0
+    assert "896 of 1,797 rows, the training part of split 3." in done.err
+
+
+def test_a_data_set_with_a_split_of_its_own_is_trained_on_its_training_part(run, rng, tmp_path):
+    split = np.repeat([0, 1], [40, 20])
+    labels = np.arange(60) % 3
+    image = rng.normal(size=(60, 8)) + labels[:, None]
+    np.savez(
+        tmp_path / "wikipedia.npz",
+        image=image,
+        text=image[:, ::2],
+        label=labels,
+        split=split,
+        categories=["a", "b", "c"],
+    )
+    out = tmp_path / "model.kinhash"
+    done = run("train", "wikipedia", "--root", tmp_path, "--out", out, *TINY_PAIRS)
+    assert done.code == 0
+    assert "40 of 60 rows, the training part of its own split." in done.err
+    expected = MultimodalSparseHash(n_bits=16, max_steps=100).fit(
+        {"image": image[:40].astype(np.float32), "text": image[:40, ::2].astype(np.float32)},
+        labels[:40],
+    )
+    assert kinhash.load(out).encode(image, modality="image") == expected.encode(
+        image, modality="image"
+    )
+
+
+def test_an_item_may_lack_a_modality(run, items, texts, tmp_path):
+    image, text = items[0].copy(), np.array(texts)
+    image[5] = np.nan
+    text[7] = ""
+    np.savez(tmp_path / "some.npz", image=image, text=text, label=items[1])
+    done = run("train", tmp_path / "some.npz", "--out", tmp_path / "model.kinhash", *TINY_PAIRS)
+    assert done.code == 0
+    assert "for 119 training rows; text: " in done.err
+
+
+def test_columns_of_a_table_are_modalities(run, items, texts, tmp_path):
+    lines = ["photo_0,photo_1,photo_2,title,label,price"]
+    for row, text, label in zip(items[0], texts, items[1], strict=True):
+        lines.append(f"{row[0]},{row[1]},{row[2]},{text},class-{label},7")
+    path, out = tmp_path / "shop.csv", tmp_path / "model.kinhash"
+    path.write_text("\n".join(lines) + "\n")
+    words = ("--modalities", "photo,title", "--n-bits", "8", "--set", "max_steps=20")
+    done = run("train", path, "--out", out, *words)
+    assert done.code == 0
+    found = kinhash.load(out)
+    assert found.encoders_["photo"].n_features == 3
+    assert "rose" in found.words_["title"].words
+
+
+def test_without_labels_the_modalities_of_an_item_are_similar(run, items, texts, tmp_path):
+    np.savez(tmp_path / "pairs.npz", image=items[0], text=np.array(texts))
+    done = run("train", tmp_path / "pairs.npz", "--out", tmp_path / "model.kinhash", *TINY_PAIRS)
+    assert done.code == 0
+    assert (
+        "pairs has no labels: the modalities of one item, and rows near one another, count as "
+        "similar." in done.err
+    )
+
+
+def test_a_config_file_has_a_value_for_each_modality(run, pairs, tmp_path):
+    config, out = tmp_path / "train.toml", tmp_path / "model.kinhash"
+    config.write_text("max_steps = 20\nn_layers = {image = 2}\nmu = {image = 1, text = 0.5}\n")
+    words = ("--modalities", "image,text", "--n-bits", "8", "--config", config)
+    assert run("train", pairs, "--out", out, *words).code == 0
+    found = kinhash.load(out)
+    assert (found.n_layers, found.mu) == ({"image": 2}, {"image": 1.0, "text": 0.5})
+
+
+BAD_PAIRS = {
+    "rows": (
+        lambda X, t, y: {"image": X, "text": np.array(t[:-1]), "label": y},
+        "in {path} 'image' has 120 rows and 'text' has 119.",
+    ),
+    "labels": (
+        lambda X, t, y: {"image": X, "text": np.array(t), "label": y[:-1]},
+        "`labels` has 119 items but `vectors` has 120.",
+    ),
+    "missing": (
+        lambda X, t, y: {"image": X, "words": np.array(t), "label": y},
+        "{path} has no modality 'text'. Its arrays: image, words, label.",
+    ),
+    "no words": (
+        lambda X, t, y: {"image": X, "text": np.array([""] * len(t)), "label": y},
+        "None of the 120 texts has a word of two or more letters.",
+    ),
+    "all empty": (
+        lambda X, t, y: {"image": np.full_like(X, np.nan), "text": np.array(t), "label": y},
+        "All 120 rows of 'image' are empty.",
+    ),
+    "one number": (
+        lambda X, t, y: {"image": X[:, 0], "text": np.array(t), "label": y},
+        "or texts, strings of shape (n,), got float32 of shape (120,).",
+    ),
+    "objects": (
+        lambda X, t, y: {"image": X, "text": np.array(t, dtype=object), "label": y},
+        "`text` in {path} holds Python objects, which are not loaded because that can run code.",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BAD_PAIRS)
+def test_unusable_modalities_are_named_and_nothing_is_written(run, items, texts, tmp_path, case):
+    spoil, message = BAD_PAIRS[case]
+    path = tmp_path / "bad.npz"
+    np.savez(path, **spoil(items[0], texts, items[1]))
+    done = run("train", path, "--out", tmp_path / "model.kinhash", *TINY_PAIRS)
+    assert (done.code, done.out) == (1, "")
+    assert done.err.splitlines()[-1].startswith("error: ")
+    assert message.format(path=path) in done.err.splitlines()[-1]
+    assert [file.name for file in tmp_path.iterdir()] == ["bad.npz"]
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (
+            ("digits-words", "--modalities", "image,txt"),
+            1,
+            "Unknown modality of digits-words 'txt'. Did you mean 'text'? Known: image, text.",
+        ),
+        (
+            ("digits", "--modalities", "image,text"),
+            1,
+            "Data set 'digits' has one kind of vectors, no modalities.",
+        ),
+        (
+            ("digits-words", "--modalities", "image"),
+            2,
+            "expected two or more different names with commas between them",
+        ),
+        (("digits-words", "--modalities", "text,text"), 2, "two or more different names"),
+        (("digits-words", "--modalities", "image,,text"), 2, "two or more different names"),
+        (
+            ("digits-words", "--modalities", "image,text", "--method", "lsh"),
+            1,
+            "leave --modalities out, or choose --method cca-itq, cmssh, multimodal-sparsehash.",
+        ),
+        (
+            ("digits-words", "--method", "cmssh"),
+            1,
+            "Method 'cmssh' takes several modalities: name them, as in --modalities image,text.",
+        ),
+        (
+            ("digits-words", "--modalities", "image,text", "--method", "cmsh"),
+            1,
+            "Unknown method 'cmsh'. Did you mean 'cmssh'?",
+        ),
+        (
+            ("digits-words", "--modalities", "image,text", "--set", "mu=much"),
+            2,
+            "`mu` must be a number, got 'much'.",
+        ),
+        (
+            ("one.npy", "--modalities", "image,text"),
+            1,
+            "without a name. Store the modalities image, text in an .npz file.",
+        ),
+        (
+            ("two.npz", "--modalities", "image,text", "--features", "image"),
+            1,
+            "for each modality, image, text, so `features` cannot name one.",
+        ),
+    ],
+)
+def test_bad_modalities_are_one_sentence(run, tmp_path, monkeypatch, words, code, message):
+    monkeypatch.chdir(tmp_path)
+    np.save("one.npy", np.eye(3))
+    np.savez("two.npz", image=np.eye(3), text=np.eye(3))
+    done = run("train", *words, "--out", "model.kinhash")
+    assert (done.code, done.out) == (code, "")
+    assert done.err.splitlines()[-1].startswith("error: ")
+    assert message in done.err
+    assert not (tmp_path / "model.kinhash").exists()

@@ -278,3 +278,67 @@ def test_arrays_are_read_by_their_names(tmp_path):
         read_arrays(path, ("a", "d", "e"))
     with pytest.raises(InvalidInputError, match=r"`c` in .* holds Python objects"):
         read_arrays(path, ("c",))
+
+
+TEXTS = ["red rose", "", "blue sky", "grün"]
+
+
+def test_arrays_that_are_called_like_the_modalities_are_read(tmp_path):
+    path = npz(
+        tmp_path, image=VECTORS, text=np.array(TEXTS), label=["a", "b", "a", "b"], id=[4, 3, 2, 1]
+    )
+    data = load(path, modalities=["text", "image"])
+    assert list(data.modalities) == ["text", "image"]
+    assert data.modalities["text"] == tuple(TEXTS)
+    np.testing.assert_array_equal(data.modalities["image"], VECTORS)
+    np.testing.assert_array_equal(data.vectors, VECTORS)
+    assert data.names == ("a", "b")
+    assert data.ids.tolist() == [4, 3, 2, 1]
+
+
+def test_bytes_are_texts_in_utf_8(tmp_path):
+    encoded = np.array([text.encode() for text in TEXTS])
+    path = npz(tmp_path, image=VECTORS, text=encoded)
+    assert load(path, modalities=["image", "text"]).modalities["text"] == tuple(TEXTS)
+    path = npz(tmp_path, image=VECTORS, text=np.array([b"\xff"] * 4))
+    with pytest.raises(InvalidInputError, match=r"`text` in .* must hold text in UTF-8"):
+        load(path, modalities=["image", "text"])
+
+
+def test_texts_alone_are_modalities_too(tmp_path):
+    path = npz(tmp_path, title=np.array(TEXTS), body=np.array(TEXTS[::-1]), labels=[0, 1, 0, 1])
+    data = load(path, modalities=["title", "body"])
+    assert data.modalities == {"title": tuple(TEXTS), "body": tuple(TEXTS[::-1])}
+    assert data.vectors.tolist() == [[8], [0], [8], [4]]  # letters
+
+
+def test_one_modality_may_be_the_only_vectors_of_a_file(tmp_path):
+    for path in (npz(tmp_path, pixels=VECTORS), npy(tmp_path, VECTORS)):
+        data = load(path, modalities=["image"])
+        assert list(data.modalities) == ["image"]
+        np.testing.assert_array_equal(data.modalities["image"], VECTORS)
+
+
+def test_features_name_the_array_of_one_modality(tmp_path):
+    path = npz(tmp_path, image=VECTORS, other=-VECTORS)
+    data = load(path, features="other", modalities=["image"])
+    np.testing.assert_array_equal(data.modalities["image"], -VECTORS)
+
+
+def test_a_modality_that_is_not_there_is_named_with_what_is(tmp_path):
+    path = npz(tmp_path, image=VECTORS, words=np.array(TEXTS))
+    with pytest.raises(InvalidInputError) as caught:
+        load(path, modalities=["image", "text"])
+    assert str(caught.value) == f"{path} has no modality 'text'. Its arrays: image, words."
+
+
+def test_modalities_of_different_lengths_show_both(tmp_path):
+    path = npz(tmp_path, image=VECTORS, text=np.array(TEXTS[:3]))
+    with pytest.raises(InvalidInputError, match="'image' has 4 rows and 'text' has 3"):
+        load(path, modalities=["image", "text"])
+
+
+def test_a_modality_of_python_objects_is_refused(tmp_path):
+    path = npz(tmp_path, image=VECTORS, text=np.array(TEXTS, dtype=object))
+    with pytest.raises(InvalidInputError, match="holds Python objects"):
+        load(path, modalities=["image", "text"])

@@ -11,6 +11,7 @@ def test_the_table_names_every_data_set():
         "corel5k",
         "corel5k-tags",
         "digits",
+        "digits-words",
         "fashion-mnist",
         "fashion-products",
         "nus-wide",
@@ -23,8 +24,8 @@ def test_an_unknown_name_is_answered_with_the_nearest_one_and_with_paths():
         load("cifar-10")
     assert str(caught.value) == (
         "Unknown data set 'cifar-10'. Did you mean 'cifar10'? "
-        "Known: cifar10, corel5k, corel5k-tags, digits, fashion-mnist, fashion-products, nus-wide, "
-        "wikipedia. "
+        "Known: cifar10, corel5k, corel5k-tags, digits, digits-words, fashion-mnist, "
+        "fashion-products, nus-wide, wikipedia. "
         "A path to a .npz, .npy, .parquet or .csv file works, too."
     )
 

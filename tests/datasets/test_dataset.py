@@ -1,9 +1,11 @@
 import numpy as np
 import pytest
+import scipy.sparse
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kinhash.datasets import Dataset
+from kinhash.datasets.dataset import rows_of, with_modalities
 from kinhash.errors import InvalidInputError
 
 
@@ -207,3 +209,35 @@ VECTORS = np.ones((3, 2), dtype=np.float32)
 def test_fields_that_do_not_fit_are_refused(fields, message):
     with pytest.raises(InvalidInputError, match=message):
         Dataset("toy", **{"vectors": VECTORS, **fields})
+
+
+def with_views():
+    vectors = np.arange(6, dtype=np.float32).reshape(3, 2)
+    return Dataset("toy", vectors, modalities={"image": vectors, "text": ("a", "b", "c")})
+
+
+def test_modalities_are_kept_by_name_and_in_that_order():
+    assert list(with_modalities(with_views(), ["text", "image"]).modalities) == ["text", "image"]
+    assert list(with_modalities(with_views(), ["text"]).modalities) == ["text"]
+
+
+def test_an_unknown_modality_is_answered_with_the_known_ones():
+    with pytest.raises(
+        InvalidInputError, match=r"Unknown modality of toy 'txt'.*Known: image, text"
+    ):
+        with_modalities(with_views(), ["image", "txt"])
+
+
+def test_one_modality_may_be_the_only_vectors():
+    data = labelled([0, 1])
+    assert with_modalities(data, ["image"]).modalities == {"image": data.vectors}
+    with pytest.raises(InvalidInputError, match="'toy' has one kind of vectors, no modalities"):
+        with_modalities(data, ["image", "text"])
+
+
+def test_rows_are_taken_of_arrays_sparse_matrices_and_texts():
+    rows = np.array([2, 0])
+    dense = np.arange(6).reshape(3, 2)
+    assert rows_of(dense, rows).tolist() == [[4, 5], [0, 1]]
+    assert rows_of(scipy.sparse.csr_array(dense), rows).toarray().tolist() == [[4, 5], [0, 1]]
+    assert rows_of(("a", "b", "c"), rows) == ["c", "a"]

@@ -285,3 +285,60 @@ def test_without_pyarrow_the_extra_is_named(tmp_path):
         "Reading .csv and .parquet files needs pyarrow. "
         "Install it with: pip install 'kinhash[files]'"
     )
+
+
+def test_columns_make_up_the_modalities(write):
+    data = load(
+        write(
+            {
+                "title": ["red rose", "blue sky"],
+                "photo_0": [1, 2],
+                "price": [7, 8],
+                "photo_1": [0.5, 1.5],
+                "label": ["a", "b"],
+                "id": [5, 6],
+            }
+        ),
+        modalities=["photo", "title"],
+    )
+    np.testing.assert_array_equal(data.modalities["photo"], [[1, 0.5], [2, 1.5]])
+    assert data.modalities["title"] == ("red rose", "blue sky")
+    assert (data.names, data.ids.tolist()) == (("a", "b"), [5, 6])
+
+
+def test_a_text_that_is_not_there_is_empty(write):
+    path = write({"title": ["red", None, "blue"], "x_0": [1, 2, 3], "x_1": [3, 2, 1]})
+    assert load(path, modalities=["x", "title"]).modalities["title"] == ("red", "", "blue")
+
+
+def test_a_list_column_is_a_modality(tmp_path):
+    path = parquet(tmp_path, {"photo": [[1.0, 2.0], [3.0, 4.0]], "title": ["a", "b"]})
+    data = load(path, modalities=["photo", "title"])
+    np.testing.assert_array_equal(data.modalities["photo"], [[1, 2], [3, 4]])
+
+
+def test_one_modality_may_be_the_numbers_of_a_table(write):
+    data = load(write({"a": [1, 2], "b": [3, 4], "label": [0, 1]}), modalities=["image"])
+    np.testing.assert_array_equal(data.modalities["image"], [[1, 3], [2, 4]])
+
+
+def test_a_modality_without_columns_is_named_with_what_there_is(write):
+    path = write({"title": ["red", "blue"], "a": [1, 2]})
+    with pytest.raises(InvalidInputError) as caught:
+        load(path, modalities=["photo", "title"])
+    assert str(caught.value) == (
+        f"{path} has no modality 'photo': neither a column of that name nor photo_0, photo_1, .... "
+        "Its columns: title, a."
+    )
+
+
+def test_a_modality_of_a_single_number_is_refused(write):
+    path = write({"title": ["red", "blue"], "photo": [1, 2]})
+    with pytest.raises(InvalidInputError, match="must hold texts or lists of numbers, got int64"):
+        load(path, modalities=["photo", "title"])
+
+
+def test_a_modality_in_two_columns_is_refused(tmp_path):
+    path = csv(tmp_path, "title,title,photo_0\na,b,1\nc,d,2\n")
+    with pytest.raises(InvalidInputError, match=r"has two columns 'title'\. Rename one\."):
+        load(path, modalities=["photo", "title"])

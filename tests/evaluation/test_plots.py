@@ -4,6 +4,7 @@ import sys
 
 import numpy as np
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_hex
 
 from kinhash.codes import Codes
@@ -113,6 +114,50 @@ def test_a_plate_shows_the_images_asked_for(rng):
     assert np.array_equal(shown, images[[2, 0, 1]])
 
 
+def test_pictures_of_a_word_stand_in_a_line_for_each_method(rng):
+    images = rng.integers(0, 256, (5, 4, 2, 3)).astype(np.uint8)
+    figure = plots.plot_pictures_of_words(
+        images,
+        ["sky", "sea", "fox"],
+        {"A": [[0, 1], [2, 3], [4, 0]], "B": [[1, 2], [3], [0, 1]]},
+        {"A": [[True, False], [True, True], [False, False]], "B": [[True, True], [False], [1, 0]]},
+    )
+    (axes,) = figure.axes
+    texts = [text.get_text() for text in axes.texts]
+    assert texts == ["sky", "A", "B", "sea", "A", "B", "fox", "A", "B"]
+    assert [text.get_position()[0] for text in axes.texts[:1]] == [0]
+    assert axes.texts[1].get_position()[1] < axes.texts[2].get_position()[1], "A above B"
+    kinds = {colour: kind for kind, colour in plots.FRAMES.items()}
+    frames = [kinds[to_hex(patch.get_edgecolor())] == "correct" for patch in axes.patches]
+    assert frames == [1, 0, 1, 1, 1, 1, 0, 0, 0, 1, 0]
+    assert len(axes.lines) == frames.count(False), "a cross on each wrong picture"
+    shown = np.asarray(axes.images[0].get_array())
+    assert shown.shape == (4, 4, 3), "in its own proportions, on a square"
+    assert np.array_equal(shown[:, 1:3], images[0])
+    assert (shown[:, [0, 3]] == 255).all()
+
+
+def test_words_of_a_picture_are_ticked_and_green_where_correct(rng):
+    images = rng.integers(0, 256, (3, 4, 4)).astype(np.uint8)
+    many = [(f"word{i}", i % 2 == 0) for i in range(40)]
+    figure = plots.plot_words_of_pictures(
+        images, [2, 0], {"A": [[("sky", True), ("fox", False)], many], "B": [[], [("sea", True)]]}
+    )
+    (axes,) = figure.axes
+    assert len(axes.images) == 2
+    texts = {text.get_text(): text for text in axes.texts}
+    assert {"A", "B", "\N{CHECK MARK} sky", "fox", "\N{CHECK MARK} sea"} <= texts.keys()
+    green = texts["\N{CHECK MARK} sky"], texts["\N{CHECK MARK} word38"]
+    assert {to_hex(text.get_color()) for text in green} == {plots.FRAMES["correct"]}
+    assert to_hex(texts["fox"].get_color()) == plots.INK
+    lines = {text.get_position()[1] for name, text in texts.items() if "word" in name}
+    assert len(lines) > 1, "a long answer is wrapped"
+    plots.data_uri(figure, "png")
+    renderer = FigureCanvasAgg(figure).get_renderer()
+    edges = [text.get_window_extent(renderer).x1 for text in axes.texts]
+    assert max(edges) < figure.bbox.x1, "and stays within the figure"
+
+
 def test_history_has_panels_for_loss_active_bits_and_shares():
     look = {"loss": 2.0, "pull": 1.0, "push": 0.7, "sparsity": 0.3, "active": 5.0}
     history = [
@@ -150,6 +195,10 @@ def test_nothing_to_draw_is_refused():
         plots.plot_active_bits({})
     with pytest.raises(InvalidInputError, match="`query_rows` must hold at least one entry"):
         plots.plot_neighbours(np.zeros((1, 2, 2), np.uint8), [], [], [])
+    with pytest.raises(InvalidInputError, match="`words` must hold at least one"):
+        plots.plot_pictures_of_words(np.zeros((1, 2, 2), np.uint8), [], {"A": []}, {"A": []})
+    with pytest.raises(InvalidInputError, match="`query_rows` must hold at least one"):
+        plots.plot_words_of_pictures(np.zeros((1, 2, 2), np.uint8), [], {"A": []})
 
 
 def test_a_figure_becomes_a_data_uri(curves):

@@ -114,6 +114,15 @@ def test_sparse_rows_are_what_texts_become(described):
     assert same.words_ == {}
 
 
+def test_texts_may_have_gaussian_units_too(described):
+    X, y = described
+    plain = MultimodalSparseHash(n_bits=24, max_steps=50).fit(X, y)
+    assert [encoder.kind for encoder in plain.encoders_.values()] == ["kernel-ista", "ista"]
+    model = MultimodalSparseHash(n_bits=24, max_steps=150, n_anchors=200).fit(X, y)
+    assert [encoder.kind for encoder in model.encoders_.values()] == ["kernel-ista"] * 2
+    assert mean_precision(model, X, y, "text", "image") > 0.8
+
+
 def test_any_number_of_modalities(halves):
     X, y = halves
     three = {**X, "columns": X["upper"][:, ::2]}

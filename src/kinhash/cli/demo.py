@@ -10,9 +10,20 @@ from kinhash.cli import options
 
 def demo(
     *,
+    multimodal: Annotated[
+        bool,
+        typer.Option("--multimodal", help="Words find pictures, and pictures words, instead."),
+    ] = False,
     out: Annotated[
-        Path, typer.Option("--out", "-o", metavar="FOLDER", help="The folder to write.")
-    ] = Path("kinhash-demo"),
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FOLDER",
+            help="The folder to write. [default: kinhash-demo, or kinhash-demo-multimodal]",
+            show_default=False,
+        ),
+    ] = None,
     seed: Annotated[
         int, typer.Option("--seed", metavar="N", min=0, help="Makes the demo repeatable.")
     ] = 0,
@@ -22,17 +33,21 @@ def demo(
 ) -> None:
     """Compare sparse and dense codes on built-in data.
 
-    Trains on digits, prints the measures, and writes a report with pictures and a model.
+    Trains on digits, prints the measures, and writes a report with pictures and a model. With
+    --multimodal, on digits and words that are made up for them: see digits-words.
     """
     from kinhash.cli import outputs
     from kinhash.cli.messages import note
     from kinhash.cli.results import emit
-    from kinhash.evaluation.demo import run_demo
+    from kinhash.evaluation import demo as single
+    from kinhash.evaluation import multimodal_demo as several
     from kinhash.evaluation.tables import render
     from kinhash.progress import progress_bar
 
-    with outputs.new_folder(out), progress_bar("Demo") as report:
-        result = run_demo(out, seed=seed, force=force, report=report)
+    run = several.run_multimodal_demo if multimodal else single.run_demo
+    folder = out or Path("kinhash-demo-multimodal" if multimodal else "kinhash-demo")
+    with outputs.new_folder(folder), progress_bar("Demo") as report:
+        result = run(folder, seed=seed, force=force, report=report)
     emit(render(result.rows, output.value))
     note(f"Wrote {result.report}: open it in a browser.")
     note(f"Wrote {result.model}: try kinhash info {result.model}")

@@ -8,6 +8,7 @@ def encode(
     data: options.Data,
     *,
     out: options.Out,
+    modality: options.Modality = None,
     features: options.Features = None,
     labels: options.Labels = None,
     ids: options.Ids = None,
@@ -17,6 +18,7 @@ def encode(
 ) -> None:
     """Write the codes of all rows of DATA to a file, in their order.
 
+    A model of several modalities has an encoder for each: --modality says which one DATA is.
     Prints nothing on stdout: kinhash info shows the codes.
     """
     from kinhash.cli import inputs, outputs
@@ -25,7 +27,15 @@ def encode(
 
     outputs.check_output(out, force=force, inputs=(model, data))
     method = inputs.load_model(model)
-    dataset = inputs.load_data(data, features=features, labels=labels, ids=ids, root=root)
-    codes = method.encode(dataset.vectors)
-    save_codes(out, codes, ids=dataset.ids, made_by=method.encoder_.fingerprint)
+    inputs.check_modality(model, method, modality)
+    wanted = None if modality is None else (modality,)
+    dataset = inputs.load_data(
+        data, features=features, labels=labels, ids=ids, root=root, modalities=wanted
+    )
+    codes, is_known = inputs.encoded(method, dataset, modality)
+    made_by = inputs.encoder_of(method, modality).fingerprint
+    save_codes(out, codes, ids=dataset.ids, made_by=made_by)
     note(f"Wrote {out}: {len(codes):,} codes of {codes.n_bits} bits, {codes.n_unique:,} different.")
+    if not is_known.all():
+        n_empty = int((~is_known).sum())
+        note(f"warning: {n_empty:,} rows have no known word or entry, and so the empty code.")

@@ -1,5 +1,7 @@
 """`kinhash evaluate`: how well a model's codes retrieve rows of the same class."""
 
+import functools
+import itertools
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,7 +12,7 @@ from kinhash.errors import InvalidInputError
 
 if TYPE_CHECKING:  # this takes half a second to import
     from kinhash.datasets import Dataset
-    from kinhash.methods import HashMethod
+    from kinhash.methods import HashMethod, MultimodalMethod
 
 
 def evaluate(
@@ -60,23 +62,36 @@ def evaluate(
     DATA is split by the seed: up to 100 rows per class are queries, and all others are the
     database. A named data set was split in the same way by train. Of a file, train takes all rows
     unless it is told --rows split: measuring queries that the model was trained on flatters it.
+
+    A model of several modalities is measured from each to each. Of a data set with a split of its
+    own, the test part is searched with itself; no item finds itself.
     """
     from kinhash.cli import inputs
     from kinhash.cli.results import emit
+    from kinhash.methods import HashMethod
 
     wanted = {
         "radii": options.whole_numbers(radii, "--radii"),
         "at": options.whole_numbers(at, "--at"),
     }
     method = inputs.load_model(model)
-    dataset = inputs.load_data(data, features=features, labels=labels, ids=ids, root=root)
-    if queries is None:
-        measures = _of_split(method, dataset, seed, wanted)
-    else:
+    if queries is not None:
         _check_apart(queries, data)
-        others = inputs.load_data(queries, features=features, labels=labels, ids=ids, root=root)
-        measures = _of_two(method, others, dataset, wanted)
-    emit(_shown(measures, output))
+    read = functools.partial(
+        inputs.load_data,
+        features=features,
+        labels=labels,
+        ids=ids,
+        root=root,
+        modalities=None if isinstance(method, HashMethod) else method.modalities,
+    )
+    dataset, others = read(data), None if queries is None else read(queries)
+    if not isinstance(method, HashMethod):
+        emit(_shown_directions(_of_directions(method, others, dataset, seed, wanted), output))
+    elif others is None:
+        emit(_shown(_of_split(method, dataset, seed, wanted), output))
+    else:
+        emit(_shown(_of_two(method, others, dataset, wanted), output))
 
 
 Wanted = dict[str, tuple[int, ...]]  # radii and at, as evaluate_codes takes them
@@ -85,20 +100,26 @@ Wanted = dict[str, tuple[int, ...]]  # radii and at, as evaluate_codes takes the
 def _of_split(
     method: "HashMethod", dataset: "Dataset", seed: int | None, wanted: Wanted
 ) -> dict[str, Any]:
-    from kinhash.cli.messages import note
     from kinhash.evaluation.protocol import evaluate_fitted
 
-    own_seed = method.get_params()["seed"]
-    seed = own_seed if seed is None else seed
-    if seed != own_seed:
-        note(
-            f"warning: the model was trained with seed {own_seed}, so queries of split {seed} may "
-            "be rows it was trained on."
-        )
+    seed = _checked_seed(method, seed)
     part = dataset.split(seed)
     found = evaluate_fitted(method, dataset, part, **wanted)
     sizes = {"n_queries": len(part.query), "n_database": len(part.database)}
     return {"data": dataset.name, "seed": seed, **sizes, **found.metrics}
+
+
+def _checked_seed(method: "HashMethod | MultimodalMethod", seed: int | None) -> int:
+    """Return the seed of the split, that of the model unless given."""
+    from kinhash.cli.messages import note
+
+    own_seed = int(method.get_params()["seed"])
+    if seed not in (None, own_seed):
+        note(
+            f"warning: the model was trained with seed {own_seed}, so queries of split {seed} may "
+            "be rows it was trained on."
+        )
+    return own_seed if seed is None else seed
 
 
 def _of_two(
@@ -111,6 +132,70 @@ def _of_two(
     metrics = evaluate_codes(codes[0], labels[0], codes[1], labels[1], **wanted)
     sizes = {"n_queries": len(queries), "n_database": len(database)}
     return {"data": database.name, "queries": queries.name, **sizes, **metrics}
+
+
+def _of_directions(
+    method: "MultimodalMethod",
+    queries: "Dataset | None",
+    database: "Dataset",
+    seed: int | None,
+    wanted: Wanted,
+) -> list[dict[str, Any]]:
+    """Return the measures of each modality searched with each: first with itself, then others."""
+    import numpy as np
+
+    from kinhash.datasets.dataset import rows_of
+    from kinhash.metrics import evaluate_codes
+
+    facts: dict[str, Any] = {"data": database.name}
+    own = None
+    split = (database.attributes or {}).get("split")
+    if queries is not None:
+        facts["queries"] = queries.name
+        asked, searched = np.arange(len(queries)), np.arange(len(database))
+    elif split is not None:
+        asked = searched = np.flatnonzero(split == "test")
+        own = np.arange(len(asked))
+    else:
+        facts["seed"] = _checked_seed(method, seed)
+        part = database.split(facts["seed"])
+        asked, searched = part.query, part.database
+    facts |= {"n_queries": len(asked), "n_database": len(searched)}
+    sides = ((queries or database, asked), (database, searched))
+    labels = [_labels(data)[rows] for data, rows in sides]
+    codes = [
+        {
+            name: method.encode(rows_of((data.modalities or {})[name], rows), modality=name)
+            for name in method.modalities
+        }
+        for data, rows in sides
+    ]
+    names = method.modalities
+    return [
+        {"query": query, "database": found}
+        | facts
+        | evaluate_codes(codes[0][query], labels[0], codes[1][found], labels[1], own=own, **wanted)
+        for query, found in (*((name, name) for name in names), *itertools.permutations(names, 2))
+    ]
+
+
+def _shown_directions(rows: list[dict[str, Any]], output: options.Format) -> str:
+    from kinhash.evaluation.tables import render
+
+    if output is options.Format.JSON:
+        return render(rows, "json")
+    if output is options.Format.CSV:
+        return render(rows, "csv")
+    # Precision and recall, and much else, are in the other formats: a table should fit a terminal.
+    sides, measures = ("query", "database", "unique_codes", "mean_active"), ("map", "mp", "f1")
+    shown = [
+        {k: v for k, v in row.items() if k in sides or k.partition("@")[0] in measures}
+        for row in rows
+    ]
+    facts = {k: v for k, v in _content(rows[0]).items() if isinstance(v, str | int)}
+    for side in ("query", "database"):
+        del facts[side]
+    return f"{render(shown, 'table')}\n\n{render([facts], 'table')}"
 
 
 def _check_apart(queries: str, data: str) -> None:

@@ -8,9 +8,10 @@ import typer
 from kinhash.cli import options
 
 if TYPE_CHECKING:  # these take half a second to import
+    from kinhash.cli.inputs import AnyMethod
     from kinhash.codes import Codes
     from kinhash.index.files import Array
-    from kinhash.methods import HashMethod
+    from kinhash.methods import HashMethod, MultimodalMethod
 
 
 def info(
@@ -94,17 +95,34 @@ def _of_codes(codes: "Codes") -> dict[str, Any]:
     }
 
 
-def _of_model(model: "HashMethod") -> dict[str, Any]:
+def _of_model(model: "AnyMethod") -> dict[str, Any]:
+    from kinhash.methods import MultimodalMethod
+
     parameters, defaults = model.get_params(), type(model)().get_params()
+    is_multimodal = isinstance(model, MultimodalMethod)
+    kept = [look for look in model.history_ if look.get("kept", is_multimodal)]
     return {
         "method": model.name,
-        "n_bits": model.encoder_.n_bits,
-        "n_features": model.encoder_.n_features,
-        "signed": model.encoder_.signed,
+        **(_of_encoders(model) if isinstance(model, MultimodalMethod) else _of_encoder(model)),
         "changed": {k: v for k, v in parameters.items() if v != defaults[k]},
         "parameters": parameters,
-        "history": next((look for look in model.history_ if look["kept"]), None),
+        "history": kept[-1] if kept else None,
     }
+
+
+def _of_encoder(model: "HashMethod") -> dict[str, Any]:
+    encoder = model.encoder_
+    return {"n_bits": encoder.n_bits, "n_features": encoder.n_features, "signed": encoder.signed}
+
+
+def _of_encoders(model: "MultimodalMethod") -> dict[str, Any]:
+    modalities: dict[str, dict[str, Any]] = {}
+    for name, encoder in model.encoders_.items():
+        modalities[name] = {"encoder": encoder.kind, "n_features": encoder.n_features}
+        if name in model.words_:
+            modalities[name]["n_words"] = len(model.words_[name])
+    first = next(iter(model.encoders_.values()))
+    return {"n_bits": first.n_bits, "signed": first.signed, "modalities": modalities}
 
 
 def _shown(facts: dict[str, Any], output: options.Format) -> str:
@@ -117,7 +135,7 @@ def _shown(facts: dict[str, Any], output: options.Format) -> str:
     if output is options.Format.CSV:
         return render([{"name": key, "value": value} for key, value in flat.items()], "csv")
     # In a table, a star says which parameters were changed: no need to list them twice.
-    starred = {f"parameters.{key}" for key in facts.get("changed", {})}
+    starred = {f"parameters.{key}" for key in _flat(facts.get("changed", {}))}
     rows = [
         {"name": key, "value": show(key, value) + (" *" if key in starred else "")}
         for key, value in flat.items()
@@ -131,6 +149,6 @@ def _flat(facts: dict[str, Any]) -> dict[str, Any]:
     """Return the facts with the entries of inner dicts under names with a dot."""
     flat: dict[str, Any] = {}
     for key, value in facts.items():
-        inner = value if isinstance(value, dict) else None
-        flat |= {key: value} if inner is None else {f"{key}.{k}": v for k, v in inner.items()}
+        inner = {"": value} if not isinstance(value, dict) else _flat(value)
+        flat |= {f"{key}.{k}".removesuffix("."): v for k, v in inner.items()}
     return flat

@@ -3,51 +3,78 @@
 import dataclasses
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
+from kinhash.codes import Codes
 from kinhash.datasets import Dataset
 from kinhash.datasets import load as load_dataset
 from kinhash.encoders import Encoder
-from kinhash.errors import FormatError, InvalidInputError
+from kinhash.errors import FormatError, InvalidInputError, unknown_name
 from kinhash.index.hamming import HammingIndex
-from kinhash.methods import HashMethod, load
+from kinhash.methods import HashMethod, MultimodalMethod, load
 from kinhash.progress import progress_bar
 from kinhash.storage import INDEX_MAGIC, StoredCodes, read, stored_codes
 
 STDIN = "-"
 STDIN_NAME = "standard input"
 
+AnyMethod = HashMethod | MultimodalMethod
+Known = npt.NDArray[np.bool_]
+
 
 def load_data(
-    data: str, *, features: str | None, labels: str | None, ids: str | None, root: Path | None
+    data: str,
+    *,
+    features: str | None,
+    labels: str | None,
+    ids: str | None,
+    root: Path | None,
+    modalities: Sequence[str] | None = None,
 ) -> Dataset:
     """Return the data set called `data`, the file at that path, or the CSV on stdin for "-".
+
+    With `modalities`, these are what its `modalities` hold.
 
     Raises:
         KinhashError: As `kinhash.datasets.load`.
     """
     if data == STDIN:
-        return _from_stdin(features, labels, ids)
+        return _from_stdin(features, labels, ids, modalities)
     with progress_bar(f"Reading {data}") as report:
         return load_dataset(
-            data, root=root, features=features, labels=labels, ids=ids, progress=report
+            data,
+            root=root,
+            features=features,
+            labels=labels,
+            ids=ids,
+            modalities=modalities,
+            progress=report,
         )
 
 
-def _from_stdin(features: str | None, labels: str | None, ids: str | None) -> Dataset:
+def _from_stdin(
+    features: str | None, labels: str | None, ids: str | None, modalities: Sequence[str] | None
+) -> Dataset:
     if sys.stdin is None:
         raise InvalidInputError("Cannot read the data: standard input is closed.")
     with tempfile.NamedTemporaryFile(suffix=".csv") as file:
         file.write(sys.stdin.buffer.read())
         file.flush()
         try:
-            dataset = load_dataset(file.name, features=features, labels=labels, ids=ids)
+            dataset = load_dataset(
+                file.name, features=features, labels=labels, ids=ids, modalities=modalities
+            )
         except InvalidInputError as error:
             raise InvalidInputError(str(error).replace(file.name, STDIN_NAME)) from error
     return dataclasses.replace(dataset, name=STDIN_NAME)
 
 
-def load_model(path: Path) -> HashMethod:
+def load_model(path: Path) -> AnyMethod:
     """Return the model in a file.
 
     Raises:
@@ -55,10 +82,70 @@ def load_model(path: Path) -> HashMethod:
         FormatError: It is damaged or of another program.
     """
     found = None if holds_index(path) else load(path)
-    if not isinstance(found, HashMethod):
+    if not isinstance(found, AnyMethod):
         holds = "an index" if found is None else "codes"
         raise _unwanted(path, "a model, such as `kinhash train` writes", holds)
     return found
+
+
+def check_modality(path: Path, model: AnyMethod, modality: str | None) -> None:
+    """Raise unless `modality` names one of the model's, or is None for a model without.
+
+    Raises:
+        InvalidInputError: It does not.
+    """
+    if isinstance(model, HashMethod):
+        if modality is not None:
+            raise InvalidInputError(
+                f"--modality chooses one of several, but {path} holds a {model.name}, which takes "
+                "one kind of vectors. Leave it out."
+            )
+    elif modality is None:
+        raise InvalidInputError(
+            f"{path} has the modalities {', '.join(model.modalities)}. Say which one is meant with "
+            "--modality."
+        )
+    elif modality not in model.modalities:
+        raise unknown_name(f"modality of {path}", modality, model.modalities)
+
+
+def encoder_of(model: AnyMethod, modality: str | None) -> Encoder:
+    """Return the model's encoder, of that modality if it has several."""
+    if isinstance(model, HashMethod):
+        return model.encoder_
+    return model.encoders_[modality or model.modalities[0]]
+
+
+def encoded(
+    model: AnyMethod, data: Dataset, modality: str | None, *, n_threads: int | None = None
+) -> tuple[Codes, Known]:
+    """Return the codes of all rows, and whether each has anything that the model knows.
+
+    Args:
+        model: A fitted method.
+        data: Loaded with this modality, if the model has several.
+        modality: One that `check_modality` has seen.
+        n_threads: As for `encode`.
+
+    Raises:
+        InvalidInputError: The rows do not fit the model.
+    """
+    if isinstance(model, HashMethod):
+        return model.encode(data.vectors, n_threads=n_threads), np.ones(len(data), bool)
+    name = modality or model.modalities[0]
+    return encoded_rows(model, (data.modalities or {})[name], name, n_threads=n_threads)
+
+
+def encoded_rows(
+    model: MultimodalMethod,
+    rows: Any,  # noqa: ANN401 - an array, csr or texts
+    modality: str,
+    *,
+    n_threads: int | None = None,
+) -> tuple[Codes, Known]:
+    """Return the same of rows of one modality."""
+    codes = model.encode(rows, modality=modality, n_threads=n_threads)
+    return codes, model.has_content(rows, modality=modality)
 
 
 def load_codes(path: Path, wanted: str = "codes, such as `kinhash encode` writes") -> StoredCodes:
@@ -79,14 +166,16 @@ def load_codes(path: Path, wanted: str = "codes, such as `kinhash encode` writes
         raise FormatError(f"{path}: {error}") from error
 
 
-def load_items(path: Path, model: HashMethod) -> HammingIndex:
+def load_items(path: Path, model: AnyMethod) -> HammingIndex:
     """Return the index in a file, or one of the codes in it, that `model` made.
+
+    A model of several modalities may have made them of any: all share one space of codes.
 
     Raises:
         InvalidInputError: The file cannot be read, holds a model, or items of another encoder.
         FormatError: It is damaged or of another program.
     """
-    encoder = model.encoder_
+    encoder = encoder_of(model, None)
     if holds_index(path):
         index = HammingIndex.load(path)
         made_by = index.made_by
@@ -94,17 +183,24 @@ def load_items(path: Path, model: HashMethod) -> HammingIndex:
         stored = load_codes(path, "an index or codes, such as `kinhash index` or `encode` writes")
         made_by = stored.made_by
         index = build_index(path, stored, memory="lean")  # for one search: the least to build
-    if made_by not in (None, encoder.fingerprint):
-        raise InvalidInputError(
-            f"{path} was made by encoder {made_by}, but the model's is {encoder.fingerprint}. "
-            "Encode the items again with this model."
-        )
+    _check_made_by(path, made_by, model)
     if (index.n_bits, index.signed) != (encoder.n_bits, encoder.signed):
         raise InvalidInputError(
             f"{path} holds {_kind(index)} codes, but the model makes {_kind(encoder)} ones. "
             "Encode the items again with this model."
         )
     return index
+
+
+def _check_made_by(path: Path, made_by: str | None, model: AnyMethod) -> None:
+    several = () if isinstance(model, HashMethod) else model.modalities
+    known = [encoder_of(model, name).fingerprint for name in several or (None,)]
+    if made_by not in (None, *known):
+        own = f"are {', '.join(known)}" if several else f"is {known[0]}"
+        raise InvalidInputError(
+            f"{path} was made by encoder {made_by}, but the model's {own}. "
+            "Encode the items again with this model."
+        )
 
 
 def build_index(path: Path, stored: StoredCodes, *, memory: str) -> HammingIndex:

@@ -82,6 +82,15 @@ Root = Annotated[
         show_default=False,
     ),
 ]
+Modality = Annotated[
+    str | None,
+    typer.Option(
+        "--modality",
+        metavar="NAME",
+        help="Which modality it is, if the model has several, such as image or text.",
+        show_default=False,
+    ),
+]
 Threads = Annotated[
     int | None,
     typer.Option(
@@ -94,6 +103,24 @@ Threads = Annotated[
     ),
 ]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of a failure.")]
+
+
+def listed_names(text: str | None, option: str) -> tuple[str, ...] | None:
+    """Return the names that `option` lists, as in "image,text"; None if it was not given.
+
+    Raises:
+        typer.BadParameter: A name is empty or there twice, or there is only one.
+    """
+    if text is None:
+        return None
+    names = tuple(name.strip() for name in text.split(","))
+    if len(set(names)) != len(names) or "" in names or len(names) < 2:
+        raise typer.BadParameter(
+            f"expected two or more different names with commas between them, such as image,text, "
+            f"got {text!r}",
+            param_hint=f"'{option}'",
+        )
+    return names
 
 
 def whole_numbers(text: str, option: str) -> tuple[int, ...]:

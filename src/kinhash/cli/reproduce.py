@@ -10,7 +10,12 @@ from kinhash.cli import options
 
 def reproduce(
     experiment: Annotated[
-        str, typer.Argument(metavar="EXPERIMENT", help="The data set of the paper: cifar10.")
+        str,
+        typer.Argument(
+            metavar="EXPERIMENT",
+            help="A data set: cifar10; or with pictures and texts, wikipedia, fashion-products, "
+            "corel5k or nus-wide.",
+        ),
     ],
     *,
     out: Annotated[
@@ -24,8 +29,16 @@ def reproduce(
         ),
     ],
     splits: Annotated[
-        int, typer.Option("--splits", metavar="N", min=1, help="Random splits to average over.")
-    ] = 5,
+        int | None,
+        typer.Option(
+            "--splits",
+            metavar="N",
+            min=1,
+            help="Random splits (where the split is given: seeds) to average over; if left out, 5 "
+            "for cifar10 and 3 for the others.",
+            show_default=False,
+        ),
+    ] = None,
     output: options.Output = options.Format.TABLE,
     root: options.Root = None,
     _debug: options.Debug = False,
@@ -38,21 +51,15 @@ def reproduce(
     from kinhash.cli import inputs
     from kinhash.cli.messages import note
     from kinhash.cli.results import emit
-    from kinhash.evaluation import reproduction
+    from kinhash.evaluation import experiments
+    from kinhash.evaluation.reproduction import REPORT
     from kinhash.evaluation.tables import render
     from kinhash.progress import progress_bar
 
-    reproduction.plan(experiment)  # an unknown one is refused before anything is loaded
+    experiments.check_name(experiment)  # an unknown one is refused before anything is loaded
     data = inputs.load_data(experiment, features=None, labels=None, ids=None, root=root)
     with progress_bar("Reproducing") as report:
-        compared = reproduction.reproduce(
-            experiment,
-            data,
-            out,
-            seeds=range(splits),
-            unseen_seeds=range(min(splits, 2)),
-            report=report,
-        )
-    as_rows = reproduction.shown if output is options.Format.TABLE else reproduction.table
-    emit(render(as_rows(experiment, compared), output.value))
-    note(f"Wrote {out / reproduction.REPORT}: open it in a browser.")
+        found = experiments.reproduce(experiment, data, out, splits=splits, report=report)
+    rows = found.shown if output is options.Format.TABLE else found.numbers
+    emit(render(rows, output.value))
+    note(f"Wrote {out / REPORT}: open it in a browser.")

@@ -1,5 +1,6 @@
 """`kinhash search`: find the items whose codes are near those of queries."""
 
+import dataclasses
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -8,9 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kinhash.cli import options
+from kinhash.errors import InvalidInputError
 
 if TYPE_CHECKING:  # these take half a second to import
+    from kinhash.cli.inputs import AnyMethod
     from kinhash.codes import Codes
+    from kinhash.datasets import Dataset
     from kinhash.index.hamming import HammingIndex
     from kinhash.matches import Matches
 
@@ -33,14 +37,24 @@ def search(
         ),
     ],
     queries: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--queries",
             metavar="DATA",
             help="What to search for: a data set or a file, as for encode; - reads CSV from stdin.",
             show_default=False,
         ),
-    ],
+    ] = None,
+    query_text: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--query-text",
+            metavar="TEXT",
+            help="Or words to search for, if the model has learned from texts; may be repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    modality: options.Modality = None,
     radius: Annotated[
         int | None,
         typer.Option(
@@ -83,21 +97,77 @@ def search(
     """Find the items whose codes are near those of queries, exactly.
 
     Prints query, id and distance of each match, nearest first. Items and queries are called by
-    the ids of their data, or else by their row numbers.
+    the ids of their data, or else by their row numbers; texts by themselves.
     """
     from kinhash.cli import inputs
 
     if (radius is None) == (k is None):
         raise typer.BadParameter("give exactly one of the two", param_hint="'--radius' / '--top-k'")
+    if (queries is None) == (not query_text):
+        raise typer.BadParameter(
+            "give exactly one of the two", param_hint="'--queries' / '--query-text'"
+        )
     method = inputs.load_model(model)
+    inputs.check_modality(model, method, modality)
     index = inputs.load_items(items, method)
-    dataset = inputs.load_data(queries, features=features, labels=labels, ids=ids, root=root)
-    encoded = method.encode(dataset.vectors, n_threads=threads)
-    found = _found(index, encoded, radius, k, threads)
-    names = range(len(dataset)) if dataset.ids is None else dataset.ids.tolist()
+    if query_text:
+        asked = _of_texts(model, method, query_text, modality, threads)
+    else:
+        dataset = inputs.load_data(
+            queries or "",
+            features=features,
+            labels=labels,
+            ids=ids,
+            root=root,
+            modalities=None if modality is None else (modality,),
+        )
+        asked = _of_data(method, dataset, modality, threads)
+    found = _found(index, asked.codes[asked.is_known], radius, k, threads)
     if limit is None and output is options.Format.TABLE:
         limit = TABLE_LIMIT
-    _print(found, names, limit or None, output)
+    _print(found, asked, limit or None, output)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Queries:
+    """What is searched for."""
+
+    names: Sequence[int | str]
+    codes: "Codes"
+    is_known: Any  # (n_queries,) bool: whether there is anything to search with
+
+
+def _of_texts(
+    path: Path, method: "AnyMethod", texts: list[str], modality: str | None, threads: int | None
+) -> _Queries:
+    from kinhash.cli import inputs
+    from kinhash.cli.messages import note
+    from kinhash.methods import MultimodalMethod
+
+    if not isinstance(method, MultimodalMethod) or modality is None:
+        raise InvalidInputError(
+            f"--query-text needs a model that has learned from texts, but {path} holds a "
+            f"{method.name} of vectors. Search with --queries."
+        )
+    codes, is_known = inputs.encoded_rows(method, texts, modality, n_threads=threads)
+    for text, known in zip(texts, is_known, strict=True):
+        if not known:
+            note(f'None of the words of "{text}" is known to the model.')
+    return _Queries(texts, codes, is_known)
+
+
+def _of_data(
+    method: "AnyMethod", dataset: "Dataset", modality: str | None, threads: int | None
+) -> _Queries:
+    from kinhash.cli import inputs
+    from kinhash.cli.messages import note
+
+    codes, is_known = inputs.encoded(method, dataset, modality, n_threads=threads)
+    if not is_known.all():
+        n_empty = int((~is_known).sum())
+        note(f"{n_empty:,} queries have no known word or entry, and so no match.")
+    names = range(len(dataset)) if dataset.ids is None else dataset.ids.tolist()
+    return _Queries(names, codes, is_known)
 
 
 def _found(
@@ -123,37 +193,42 @@ def _found(
 
 
 def _print(
-    found: "list[Matches]", names: Sequence[int], limit: int | None, output: options.Format
+    found: "list[Matches]", asked: _Queries, limit: int | None, output: options.Format
 ) -> None:
     from kinhash.cli.messages import note
     from kinhash.cli.results import stdout
 
     with stdout() as stream:
-        answers = _answers(found, names, limit)
+        answers = _answers(found, asked, limit)
         stream.writelines(f"{line}\n" for line in _LINES[output](answers))
     n_matches = sum(len(matches.ids) for matches in found)
     n_empty = sum(int((matches.counts == 0).sum()) for matches in found)
+    n_empty += int((~asked.is_known).sum())
     cut = limit is not None and limit < n_matches
     note(
-        f"{len(names):,} queries, {n_empty:,} of them without a match; {n_matches:,} matches"
+        f"{len(asked.names):,} queries, {n_empty:,} of them without a match; {n_matches:,} matches"
         + (f", of which {limit:,} are shown: --limit 0 shows all." if cut else ".")
     )
 
 
 def _answers(
-    found: "list[Matches]", names: Sequence[int], limit: int | None
+    found: "list[Matches]", asked: _Queries, limit: int | None
 ) -> Iterator[dict[str, Any]]:
     """Yield what each query found, with the first `limit` matches of all queries together."""
-    queries = (answer for matches in found for answer in matches)
+    searched = (answer for matches in found for answer in matches)
     n_left = sum(len(matches.ids) for matches in found) if limit is None else limit
-    for name, (ids, distances) in zip(names, queries, strict=True):
+    for name, known in zip(asked.names, asked.is_known, strict=True):
+        if not known:
+            yield {"query": name, "n_matches": 0, "matches": []}
+            continue
+        ids, distances = next(searched)
         shown = zip(ids[:n_left].tolist(), distances[:n_left].tolist(), strict=True)
         matches = [{"id": item, "distance": distance} for item, distance in shown]
         yield {"query": name, "n_matches": len(ids), "matches": matches}
         n_left -= len(matches)
 
 
-def _rows(answers: Iterable[dict[str, Any]]) -> Iterator[dict[str, int]]:
+def _rows(answers: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     for answer in answers:
         for match in answer["matches"]:
             yield {"query": answer["query"], **match}
@@ -179,7 +254,12 @@ def _json_lines(answers: Iterable[dict[str, Any]]) -> Iterator[str]:
 def _csv_lines(answers: Iterable[dict[str, Any]]) -> Iterator[str]:
     yield "query,id,distance"
     for row in _rows(answers):
-        yield f"{row['query']},{row['id']},{row['distance']}"
+        yield f"{_csv_cell(row['query'])},{row['id']},{row['distance']}"
+
+
+def _csv_cell(name: int | str) -> str:
+    quoted = str(name).replace('"', '""')
+    return f'"{quoted}"' if any(sign in quoted for sign in ',"\r\n') else quoted
 
 
 _LINES = {

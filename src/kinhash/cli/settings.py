@@ -10,36 +10,44 @@ from typing import Any
 import typer
 
 from kinhash.errors import InvalidInputError, unknown_name
-from kinhash.methods import METHODS, HashMethod
+from kinhash.methods import METHODS, MULTIMODAL_METHODS, HashMethod, MultimodalMethod
 
 DEFAULT_METHOD = "sparsehash"
+DEFAULT_MULTIMODAL_METHOD = "multimodal-sparsehash"
+
+AnyMethod = HashMethod | MultimodalMethod
 
 _WORDS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 _KINDS = {bool: "true or false", int: "an integer", float: "a number", str: "text"}
 
 
 def build_method(
-    name: str | None, config: Path | None, options: Mapping[str, Any], assignments: Sequence[str]
-) -> HashMethod:
+    name: str | None,
+    config: Path | None,
+    options: Mapping[str, Any],
+    assignments: Sequence[str],
+    *,
+    multimodal: bool = False,
+) -> AnyMethod:
     """Return the method called `name`, not fitted; options and assignments win over `config`.
 
     Args:
-        name: One of METHODS; by default that of `config`, or else sparsehash.
+        name: One of METHODS, or of MULTIMODAL_METHODS; by default that of `config`, or else
+            sparsehash or multimodal-sparsehash.
         config: A TOML file of parameters, and `method`.
         options: Parameters by name; those that are None were not given.
         assignments: Parameters as "name=value".
+        multimodal: Whether there are several modalities.
 
     Raises:
-        InvalidInputError: An unknown method, or a file or option with a parameter or a type that
-            the method does not have.
+        InvalidInputError: An unknown method, one for another number of modalities, or a file or
+            option with a parameter or a type that the method does not have.
         typer.BadParameter: The same for an assignment.
     """
     stored = {} if config is None else _read(config)
-    stored_name = stored.pop("method", DEFAULT_METHOD)
-    name = name or str(stored_name)
-    if name not in METHODS:
-        raise unknown_name("method", name, METHODS)
-    method = METHODS[name]
+    default = DEFAULT_MULTIMODAL_METHOD if multimodal else DEFAULT_METHOD
+    stored_name = stored.pop("method", default)
+    method = _method(name or str(stored_name), multimodal=multimodal)
     given = {key: value for key, value in options.items() if value is not None}
     for key in given:
         _check_known(key, method)
@@ -47,7 +55,23 @@ def build_method(
     return method(**(configured | given | _assigned(assignments, method, given)))
 
 
-def parameter_kinds(method: type[HashMethod]) -> dict[str, Any]:
+def _method(name: str, *, multimodal: bool) -> type[AnyMethod]:
+    if multimodal and name in METHODS:
+        raise InvalidInputError(
+            f"Method {name!r} takes one kind of vectors, so leave --modalities out, or choose "
+            f"--method {', '.join(sorted(MULTIMODAL_METHODS))}."
+        )
+    if not multimodal and name in MULTIMODAL_METHODS:
+        raise InvalidInputError(
+            f"Method {name!r} takes several modalities: name them, as in --modalities image,text."
+        )
+    known: Mapping[str, type[AnyMethod]] = MULTIMODAL_METHODS if multimodal else METHODS
+    if name not in known:
+        raise unknown_name("method", name, known)
+    return known[name]
+
+
+def parameter_kinds(method: type[AnyMethod]) -> dict[str, Any]:
     """Return the type of each parameter that the command line can set.
 
     `verbose` is not among them: on the command line, stderr decides whether progress is shown.
@@ -67,7 +91,7 @@ def _read(config: Path) -> dict[str, Any]:
 
 
 def _configured(
-    config: Path | None, stored: Mapping[str, Any], method: type[HashMethod]
+    config: Path | None, stored: Mapping[str, Any], method: type[AnyMethod]
 ) -> dict[str, Any]:
     configured = {}
     for key, value in stored.items():
@@ -80,7 +104,7 @@ def _configured(
 
 
 def _assigned(
-    assignments: Sequence[str], method: type[HashMethod], given: Mapping[str, Any]
+    assignments: Sequence[str], method: type[AnyMethod], given: Mapping[str, Any]
 ) -> dict[str, Any]:
     assigned: dict[str, Any] = {}
     for assignment in assignments:
@@ -94,7 +118,7 @@ def _assigned(
     return assigned
 
 
-def _assignment(assignment: str, method: type[HashMethod]) -> tuple[str, Any]:
+def _assignment(assignment: str, method: type[AnyMethod]) -> tuple[str, Any]:
     key, equals, text = (part.strip() for part in assignment.partition("="))
     if not equals:
         raise InvalidInputError(f"Expected name=value, got {assignment!r}.")
@@ -103,7 +127,7 @@ def _assignment(assignment: str, method: type[HashMethod]) -> tuple[str, Any]:
     return key, _typed(key, _parsed(text, kind), kind)
 
 
-def _check_known(key: str, method: type[HashMethod]) -> None:
+def _check_known(key: str, method: type[AnyMethod]) -> None:
     known = parameter_kinds(method)
     if key not in known:
         raise unknown_name(f"parameter of {method.name}", key, known)
@@ -130,6 +154,10 @@ def _typed(key: str, value: Any, kind: Any) -> Any:  # noqa: ANN401 - of the kin
     alternatives = _alternatives(kind)
     if type(value) in alternatives:
         return value
+    for one in alternatives:  # in a file, a table with a value for each modality
+        if isinstance(value, dict) and typing.get_origin(one) is Mapping:
+            inner = typing.get_args(one)[1]
+            return {name: _typed(f"{key}.{name}", part, inner) for name, part in value.items()}
     if type(value) is int and float in alternatives:
         return float(value)
     expected = " or ".join(_KINDS[one] for one in alternatives if one in _KINDS)
@@ -137,4 +165,5 @@ def _typed(key: str, value: Any, kind: Any) -> Any:  # noqa: ANN401 - of the kin
 
 
 def _alternatives(kind: Any) -> tuple[Any, ...]:  # noqa: ANN401 - a type, or a union of them
-    return typing.get_args(kind) or (kind,)
+    is_union = isinstance(kind, types.UnionType) or typing.get_origin(kind) is typing.Union
+    return typing.get_args(kind) if is_union else (kind,)

@@ -1,6 +1,8 @@
 """`kinhash train`: learn a model from data and write it to a file."""
 
+import contextlib
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,8 +11,9 @@ import typer
 from kinhash.cli import options
 
 if TYPE_CHECKING:  # these take half a second to import
+    from kinhash.cli.inputs import AnyMethod
+    from kinhash.codes import Codes
     from kinhash.datasets import Dataset
-    from kinhash.methods import HashMethod
 
 MAX_SHOWN_ROWS = 10_000  # the summary encodes this many rows, about
 
@@ -27,7 +30,11 @@ def train(
     out: options.Out,
     method: Annotated[
         str | None,
-        _parameter("--method", "How to learn; a wrong name lists all.", "sparsehash"),
+        _parameter(
+            "--method",
+            "How to learn; a wrong name lists all.",
+            "sparsehash, or multimodal-sparsehash with --modalities",
+        ),
     ] = None,
     n_bits: Annotated[
         int | None, _parameter("--n-bits --bits", "Length of the codes.", "64")
@@ -69,6 +76,16 @@ def train(
     seed: Annotated[
         int | None, _parameter("--seed", "Makes the split and the training repeatable.", "0")
     ] = None,
+    modalities: Annotated[
+        str | None,
+        typer.Option(
+            "--modalities",
+            metavar="NAME,NAME",
+            help="Learn one space of codes for several kinds of vectors or texts of the same "
+            "items: modalities of a data set, arrays of an .npz file, or columns of a table.",
+            show_default=False,
+        ),
+    ] = None,
     set_: Annotated[
         list[str] | None,
         typer.Option(
@@ -92,8 +109,9 @@ def train(
         options.Rows | None,
         typer.Option(
             "--rows",
-            help="Train on all rows, or on the training part of the split by --seed that evaluate "
-            "uses. [default: split for a named data set, all for a file]",
+            help="Train on all rows, or on the training part of the split that evaluate uses: by "
+            "--seed, or with --modalities the data set's own. [default: split for a named data "
+            "set, all for a file]",
             show_default=False,
         ),
     ] = None,
@@ -107,7 +125,8 @@ def train(
     """Learn a model from DATA and write it to a file.
 
     Rows of one class, or with a tag in common, are similar; without labels, nearby rows are.
-    Prints nothing on stdout: kinhash info shows the model.
+    The defaults shown are those of sparsehash. Prints nothing on stdout: kinhash info shows the
+    model, with its own parameters.
     """
     from kinhash.cli import inputs, outputs, settings
 
@@ -124,9 +143,14 @@ def train(
         "max_epochs": max_epochs,
         "seed": seed,
     }
-    model = settings.build_method(method, config, given, set_ or [])
+    names = options.listed_names(modalities, "--modalities")
+    model = settings.build_method(
+        method, config, given, set_ or [], multimodal=modalities is not None
+    )
     outputs.check_output(out, force=force, inputs=(data, config))
-    dataset = inputs.load_data(data, features=features, labels=labels, ids=ids, root=root)
+    dataset = inputs.load_data(
+        data, features=features, labels=labels, ids=ids, root=root, modalities=names
+    )
     _fit_and_save(model, dataset, _chosen(data, rows), out)
 
 
@@ -136,35 +160,95 @@ def _chosen(data: str, rows: options.Rows | None) -> options.Rows:
     return rows or (options.Rows.SPLIT if data in DATASETS else options.Rows.ALL)
 
 
-def _fit_and_save(model: "HashMethod", dataset: "Dataset", rows: options.Rows, out: Path) -> None:
+def _fit_and_save(model: "AnyMethod", dataset: "Dataset", rows: options.Rows, out: Path) -> None:
     from kinhash.cli.messages import note
+    from kinhash.methods import MultimodalMethod
 
-    vectors, labels, which = dataset.vectors, dataset.labels, f"all {len(dataset):,} rows"
-    seed = model.get_params()["seed"]
-    if rows is options.Rows.SPLIT:
-        chosen = dataset.split(seed).train
-        which = f"{len(chosen):,} of {len(dataset):,} rows, the training part of split {seed}"
-        vectors = vectors[chosen]
-        labels = None if labels is None else labels[chosen]
+    chosen, which = _training_rows(model, dataset, rows)
+    labels = None if dataset.labels is None else dataset.labels[chosen]
     note(f"Training {model.name} on {dataset.name}: {which}.")
     if labels is None:
-        note(f"{dataset.name} has no labels: rows near one another count as similar.")
+        kin = "rows near one another"
+        if isinstance(model, MultimodalMethod):
+            kin = f"the modalities of one item, and {kin},"
+        note(f"{dataset.name} has no labels: {kin} count as similar.")
     start = time.perf_counter()
-    _fit(model, vectors, labels)
+    codes = _fitted_codes(model, dataset, chosen, labels)
     seconds = time.perf_counter() - start
-    codes = model.encode(vectors[:: -(-len(vectors) // MAX_SHOWN_ROWS)])
     model.save(out)
-    note(
-        f"Wrote {out} after {seconds:.1f} s: {codes.n_bits} bits, {codes.n_active.mean():.1f} of "
-        f"them active, {codes.n_unique:,} different codes for {len(codes):,} training rows."
+    n_bits = next(iter(codes.values())).n_bits
+    shown = "; ".join(f"{modality}{_described(one)}" for modality, one in codes.items())
+    note(f"Wrote {out} after {seconds:.1f} s: {n_bits} bits, {shown}.")
+
+
+def _described(codes: "Codes") -> str:
+    return (
+        f"{codes.n_active.mean():.1f} of them active, {codes.n_unique:,} different codes for "
+        f"{len(codes):,} training rows"
     )
 
 
-def _fit(model: "HashMethod", vectors: Any, labels: Any) -> None:  # noqa: ANN401 - arrays
-    """Fit with a progress bar where the method has one; `verbose` is none of its results."""
+def _training_rows(model: "AnyMethod", dataset: "Dataset", rows: options.Rows) -> tuple[Any, str]:
+    """Return the rows to train on, and how to say so; all of them as a slice, so not copied."""
+    if rows is options.Rows.ALL:
+        return slice(None), f"all {len(dataset):,} rows"
+    import numpy as np
+
+    from kinhash.methods import MultimodalMethod
+
+    own = (dataset.attributes or {}).get("split")
+    if isinstance(model, MultimodalMethod) and own is not None:
+        chosen, which = np.flatnonzero(own == "train"), "its own split"
+    else:
+        seed = model.get_params()["seed"]
+        chosen, which = dataset.split(seed).train, f"split {seed}"
+    count = f"{len(chosen):,} of {len(dataset):,} rows"
+    return chosen, f"{count}, the training part of {which}"
+
+
+def _fitted_codes(
+    model: "AnyMethod",
+    dataset: "Dataset",
+    chosen: Any,  # noqa: ANN401 - row numbers, or a slice
+    labels: Any,  # noqa: ANN401 - an array
+) -> "dict[str, Codes]":
+    """Fit, and return the codes of some of the rows, by what stands before them in the summary."""
+    import numpy as np
+
+    from kinhash.datasets.dataset import rows_of
+    from kinhash.methods import HashMethod
+
+    if isinstance(model, HashMethod):
+        vectors = dataset.vectors[chosen]
+        with _progress(model):
+            model.fit(vectors, labels)
+        return {"": model.encode(vectors[:: -(-len(vectors) // MAX_SHOWN_ROWS)])}
+    rows = np.arange(len(dataset))[chosen]
+    views = {name: rows_of(values, rows) for name, values in (dataset.modalities or {}).items()}
+    with _progress(model):
+        model.fit(views, labels)
+    some = np.arange(0, len(rows), -(-len(rows) // MAX_SHOWN_ROWS))
+    return {
+        f"{name}: ": model.encode(_present(rows_of(values, some)), modality=name)
+        for name, values in views.items()
+    }
+
+
+def _present(values: Any) -> Any:  # noqa: ANN401 - an array, csr or texts
+    """Return the rows without those of NaN: items that lack this modality."""
+    import numpy as np
+
+    if not isinstance(values, np.ndarray) or values.dtype.kind != "f":
+        return values
+    return values[~np.isnan(values).all(axis=1)]
+
+
+@contextlib.contextmanager
+def _progress(model: "AnyMethod") -> Iterator[None]:
+    """Show a progress bar where the method has one; `verbose` is none of its results."""
     has_progress = "verbose" in model.get_params()
     if has_progress:
         model.set_params(verbose=True)
-    model.fit(vectors, labels)
+    yield
     if has_progress:
         model.set_params(verbose=False)

@@ -12,7 +12,16 @@ import numpy as np
 import numpy.typing as npt
 
 from kinhash.datasets.dataset import Dataset
-from kinhash.datasets.fields import as_ids, as_images, as_labels, as_vectors, choose
+from kinhash.datasets.fields import (
+    as_ids,
+    as_images,
+    as_labels,
+    as_modality,
+    as_vectors,
+    check_paired,
+    choose,
+    vectors_of,
+)
 from kinhash.errors import InvalidInputError
 
 # What NumPy and the modules under it raise on a damaged file; RuntimeError is zipfile's for an
@@ -65,6 +74,40 @@ def read_npz(
             images=as_images(*_read(path, archive, "images")) if "images" in found else None,
             names=names,
             ids=None if id_array is None else as_ids(*_read(path, archive, id_array)),
+        )
+
+
+def read_npz_modalities(
+    path: Path, modalities: Sequence[str], *, labels: str | None = None, ids: str | None = None
+) -> Dataset | None:
+    """Return the arrays of an .npz file that are called like the modalities, with labels and ids.
+
+    None if a single one is asked for and is not there: then the file may hold nothing else.
+    """
+    with _opened(path) as archive:
+        found = archive.files
+        missing = [name for name in modalities if name not in found]
+        if missing and len(modalities) == 1:
+            return None
+        if missing:
+            raise InvalidInputError(
+                f"{path} has no modality {', '.join(map(repr, missing))}. Its arrays: "
+                f"{', '.join(found)}."
+            )
+        label_array = choose("labels", labels, ("labels", "label"), found, str(path))
+        id_array = choose("ids", ids, ("ids", "id"), found, str(path))
+        values = {name: as_modality(*_read(path, archive, name)) for name in modalities}
+        check_paired(values, str(path))
+        numbers, names = None, None
+        if label_array is not None:
+            numbers, names = as_labels(*_read(path, archive, label_array))
+        return Dataset(
+            path.stem,
+            vectors_of(values),
+            labels=numbers,
+            names=names,
+            ids=None if id_array is None else as_ids(*_read(path, archive, id_array)),
+            modalities=values,
         )
 
 

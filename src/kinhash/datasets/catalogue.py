@@ -1,12 +1,13 @@
 """The table of known data sets, and the one function that loads any of them or a file."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from kinhash.datasets.cifar10 import load_cifar10
 from kinhash.datasets.corel5k import load_corel5k, load_corel5k_tags
-from kinhash.datasets.dataset import Dataset, Progress
+from kinhash.datasets.dataset import Dataset, Progress, with_modalities
+from kinhash.datasets.digit_words import load_digit_words
 from kinhash.datasets.digits import load_digits
 from kinhash.datasets.fashion_mnist import load_fashion_mnist
 from kinhash.datasets.fashion_products import load_fashion_products
@@ -21,6 +22,7 @@ DATASETS: dict[str, Callable[[Path, str | None, Progress | None], Dataset]] = {
     "corel5k": load_corel5k,
     "corel5k-tags": load_corel5k_tags,
     "digits": load_digits,
+    "digits-words": load_digit_words,
     "fashion-mnist": load_fashion_mnist,
     "fashion-products": load_fashion_products,
     "nus-wide": load_nus_wide,
@@ -38,12 +40,13 @@ def load(
     features: str | None = None,
     labels: str | None = None,
     ids: str | None = None,
+    modalities: Sequence[str] | None = None,
     progress: Progress | None = None,
 ) -> Dataset:
     """Return a data set by its name, or the content of a file by its path.
 
-    Named data sets are read from their published files; only "digits" needs none. Of a file, the
-    vectors are, where `features` does not say otherwise,
+    Named data sets are read from their published files; only "digits" and "digits-words" need
+    none. Of a file, the vectors are, where `features` does not say otherwise,
 
     - .npz: the array `vectors`, or the only two-dimensional one;
     - .npy: the array, memory-mapped if it is float32;
@@ -58,6 +61,10 @@ def load(
         labels: Of a file, the array or column that holds the labels; by default `label` or
             `labels`, if it is there. Text becomes class numbers in alphabetical order.
         ids: Likewise the items' numbers; by default `id` or `ids`.
+        modalities: Their names, if several kinds of vectors or texts are wanted. Of a data set,
+            those to keep; of an .npz file arrays, one-dimensional ones of strings for texts; of a
+            table columns: of text, of lists, or numbers called `image_0`, `image_1`, ... for
+            "image". A single one may also be the vectors of data that has nothing of that name.
         progress: Called with (items done, items in all) while features are extracted.
 
     Raises:
@@ -76,14 +83,15 @@ def load(
             raise InvalidInputError(
                 f"`labels` and `ids` choose columns of a file; data set {name!r} has its own."
             )
-        return DATASETS[name](data_root(root), features, progress)
+        found = DATASETS[name](data_root(root), features, progress)
+        return found if modalities is None else with_modalities(found, modalities)
     path = Path(name).expanduser()
     if path.suffix.lower() in SUFFIXES:
         if root is not None:
             raise InvalidInputError(
                 f"`root` is the folder of the named data sets; give the whole path of {path}."
             )
-        return load_file(path, features=features, labels=labels, ids=ids)
+        return load_file(path, features=features, labels=labels, ids=ids, modalities=modalities)
     if path.suffix or path.is_file():
         raise InvalidInputError(f"{path} must be a {_SUFFIX_LIST} file, got {path.suffix!r}.")
     unknown = unknown_name("data set", str(name), DATASETS)

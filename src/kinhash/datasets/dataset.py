@@ -1,14 +1,14 @@
 """Dataset: vectors with what is known about them, and how it is split for evaluation."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from kinhash.errors import InvalidInputError
+from kinhash.errors import InvalidInputError, unknown_name
 
 Progress = Callable[[int, int], None]
 """Called with (items done, items in all) during long work."""
@@ -133,6 +133,28 @@ class Dataset:
         is_query = np.zeros(len(self), dtype=bool)
         is_query[query] = True
         return Split(np.sort(train), np.sort(query), np.flatnonzero(~is_query))
+
+
+def with_modalities(data: Dataset, names: Sequence[str]) -> Dataset:
+    """Return the data set with these modalities only; a single one may be its only vectors.
+
+    Raises:
+        InvalidInputError: It does not have one of them.
+    """
+    known = data.modalities
+    if known is None and len(names) == 1:
+        known = {names[0]: data.vectors}
+    if known is None:
+        raise InvalidInputError(f"Data set {data.name!r} has one kind of vectors, no modalities.")
+    for name in names:
+        if name not in known:
+            raise unknown_name(f"modality of {data.name}", name, known)
+    return replace(data, modalities={name: known[name] for name in names})
+
+
+def rows_of(values: Any, rows: npt.NDArray[np.int64]) -> Any:  # noqa: ANN401 - as `modalities` has them
+    """Return some rows of a modality: an array, a sparse matrix, or a list of texts."""
+    return values[rows] if hasattr(values, "shape") else [values[row] for row in rows]
 
 
 def _draw_by_class(

@@ -1,6 +1,6 @@
 """How a user's arrays become the fields of a `Dataset`, and what is said when they cannot."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -66,12 +66,53 @@ def as_labels(array: Array, source: str) -> tuple[Labels, tuple[str, ...] | None
     return _whole_numbers(array, source), None
 
 
+def as_modality(array: Array, source: str) -> npt.NDArray[np.float32] | tuple[str, ...]:
+    """Return numbers of shape (n, d) as float32, or strings of shape (n,) as texts."""
+    if array.ndim == 1 and array.dtype.kind in "UST":
+        return tuple(str(text) for text in _decoded(array, source))
+    if array.ndim != 2 or array.dtype.kind not in "fiub":
+        raise InvalidInputError(
+            f"{source} must hold vectors, numbers of shape (n, d), or texts, strings of shape "
+            f"(n,), got {array.dtype} of shape {array.shape}."
+        )
+    return as_vectors(array, source)
+
+
+def check_paired(modalities: Mapping[str, Any], source: str) -> None:
+    """Raise unless all modalities have the same number of rows."""
+    (first, rows), *others = modalities.items()
+    for name, values in others:
+        if len(values) != len(rows):
+            raise InvalidInputError(
+                f"Row i of each modality must be item i, but in {source} {first!r} has "
+                f"{len(rows)} rows and {name!r} has {len(values)}."
+            )
+
+
+def vectors_of(modalities: Mapping[str, Any]) -> npt.NDArray[np.float32]:
+    """Return what stands for the items where one kind of vectors is wanted: the first there is.
+
+    Of texts alone, the vectors are how many letters each has.
+    """
+    for values in modalities.values():
+        if isinstance(values, np.ndarray):
+            return values
+    texts = next(iter(modalities.values()))
+    return np.array([[len(text)] for text in texts], np.float32)
+
+
+def _decoded(array: Array, source: str) -> Array:
+    """Return strings; bytes are text in UTF-8."""
+    if array.dtype.kind != "S":
+        return array
+    try:
+        return np.char.decode(array, "utf-8")
+    except UnicodeDecodeError as error:
+        raise InvalidInputError(f"{source} must hold text in UTF-8: {error}.") from error
+
+
 def _factorised(array: Array, source: str) -> tuple[npt.NDArray[np.int64], tuple[str, ...]]:
-    if array.dtype.kind == "S":
-        try:
-            array = np.char.decode(array, "utf-8")
-        except UnicodeDecodeError as error:
-            raise InvalidInputError(f"{source} must hold text in UTF-8: {error}.") from error
+    array = _decoded(array, source)
     names, numbers = np.unique(array, return_inverse=True)
     if names.size and names[0] == "":
         n_missing = int((array == "").sum())

@@ -1,8 +1,11 @@
 """The user's own files: which reader a path's ending calls for."""
 
+import dataclasses
+import types
+from collections.abc import Sequence
 from pathlib import Path
 
-from kinhash.datasets.array_files import read_npy, read_npz
+from kinhash.datasets.array_files import read_npy, read_npz, read_npz_modalities
 from kinhash.datasets.dataset import Dataset
 from kinhash.errors import InvalidInputError, MissingExtraError
 
@@ -10,7 +13,12 @@ SUFFIXES = (".npz", ".npy", ".parquet", ".csv")
 
 
 def load_file(
-    path: Path, *, features: str | None = None, labels: str | None = None, ids: str | None = None
+    path: Path,
+    *,
+    features: str | None = None,
+    labels: str | None = None,
+    ids: str | None = None,
+    modalities: Sequence[str] | None = None,
 ) -> Dataset:
     """Return the content of a file that ends in one of `SUFFIXES`, as `load` describes it.
 
@@ -21,6 +29,25 @@ def load_file(
     """
     if not path.is_file():
         raise InvalidInputError(f"There is no file {path}.")
+    if modalities is None:
+        return _plain(path, features, labels, ids)
+    found = None if features is not None else _with_modalities(path, modalities, labels, ids)
+    if found is not None:
+        return found
+    if len(modalities) > 1:
+        raise InvalidInputError(
+            f"{path} must have an array or column for each modality, {', '.join(modalities)}, so "
+            "`features` cannot name one."
+            if features is not None
+            else f"{path} holds a single array without a name. Store the modalities "
+            f"{', '.join(modalities)} in an .npz file."
+        )
+    plain = _plain(path, features, labels, ids)
+    return dataclasses.replace(plain, modalities={modalities[0]: plain.vectors})
+
+
+def _plain(path: Path, features: str | None, labels: str | None, ids: str | None) -> Dataset:
+    """Return a file with one kind of vectors."""
     suffix = path.suffix.lower()
     if suffix == ".npy":
         for option, value in (("features", features), ("labels", labels), ("ids", ids)):
@@ -32,11 +59,31 @@ def load_file(
         return read_npy(path)
     if suffix == ".npz":
         return read_npz(path, features=features, labels=labels, ids=ids)
+    found: Dataset = _tables().read_table(path, features=features, labels=labels, ids=ids)
+    return found
+
+
+def _with_modalities(
+    path: Path, modalities: Sequence[str], labels: str | None, ids: str | None
+) -> Dataset | None:
+    """Return the modalities of a file; None where a single one is asked for and is not there."""
+    suffix = path.suffix.lower()
+    if suffix == ".npy":
+        return None
+    if suffix == ".npz":
+        return read_npz_modalities(path, modalities, labels=labels, ids=ids)
+    found: Dataset | None = _tables().read_table_modalities(
+        path, modalities, labels=labels, ids=ids
+    )
+    return found
+
+
+def _tables() -> types.ModuleType:
     try:
         # Not at the top of the file: pyarrow is an extra, and slow to import.
-        from kinhash.datasets.table_files import read_table  # noqa: PLC0415
+        from kinhash.datasets import table_files  # noqa: PLC0415
     except ModuleNotFoundError as error:
         if error.name is None or not error.name.startswith("pyarrow"):
             raise
         raise MissingExtraError("Reading .csv and .parquet files needs pyarrow", "files") from error
-    return read_table(path, features=features, labels=labels, ids=ids)
+    return table_files

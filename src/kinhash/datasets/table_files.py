@@ -1,5 +1,7 @@
 """Tables, .csv and .parquet, as data sets; needs pyarrow."""
 
+import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,7 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from kinhash.datasets.dataset import Dataset
-from kinhash.datasets.fields import as_ids, as_labels, as_vectors, choose
+from kinhash.datasets.fields import as_ids, as_labels, as_vectors, choose, vectors_of
 from kinhash.errors import InvalidInputError
 
 # What pandas calls the index that it writes as one more column of a .csv or .parquet file.
@@ -39,15 +41,84 @@ def read_table(
         vectors = _from_numbers(path, table, others)
     else:
         vectors = _from_lists(table.column(vector_column), f"`{vector_column}` in {path}")
-    numbers, names = None, None
-    if label_column is not None:
-        source = f"`{label_column}` in {path}"
-        numbers, names = as_labels(_values(table.column(label_column), source), source)
-    own_ids = None
-    if id_column is not None:
-        source = f"`{id_column}` in {path}"
-        own_ids = as_ids(_values(table.column(id_column), source), source)
+    numbers, names = _labels(path, table, label_column)
+    own_ids = _ids(path, table, id_column)
     return Dataset(path.stem, vectors, labels=numbers, names=names, ids=own_ids)
+
+
+def read_table_modalities(
+    path: Path, modalities: Sequence[str], *, labels: str | None = None, ids: str | None = None
+) -> Dataset | None:
+    """Return the columns of a table that make up the modalities, with labels and ids.
+
+    For "image", that is a column `image` of texts or lists, or else the numeric columns `image_0`,
+    `image_1` and so on, in the table's order. Other columns are left alone. None if a single one
+    is asked for and is not there: then the table may hold nothing else.
+    """
+    table = _read(path)
+    found = table.column_names
+    columns = {name: _columns_of(name, found) for name in modalities}
+    missing = [name for name, own in columns.items() if not own]
+    if missing and len(modalities) == 1:
+        return None
+    if missing:
+        raise InvalidInputError(
+            f"{path} has no modality {', '.join(map(repr, missing))}: neither a column of that "
+            f"name nor {missing[0]}_0, {missing[0]}_1, .... Its columns: {_listed(found)}."
+        )
+    twice = [name for name, own in columns.items() if len(own) > 1 and own[0] == name]
+    if twice:
+        raise InvalidInputError(f"{path} has two columns {twice[0]!r}. Rename one.")
+    label_column = choose("labels", labels, ("label", "labels"), found, str(path))
+    id_column = choose("ids", ids, ("id", "ids"), found, str(path))
+    values = {name: _modality(path, table, name, own) for name, own in columns.items()}
+    numbers, names = _labels(path, table, label_column)
+    return Dataset(
+        path.stem,
+        vectors_of(values),
+        labels=numbers,
+        names=names,
+        ids=_ids(path, table, id_column),
+        modalities=values,
+    )
+
+
+def _columns_of(modality: str, found: Sequence[str]) -> list[str]:
+    numbered = re.compile(re.escape(modality) + r"_?\d+")
+    if modality in found:
+        return [name for name in found if name == modality]
+    return [name for name in found if numbered.fullmatch(name)]
+
+
+def _modality(path: Path, table: Any, name: str, own: list[str]) -> Any:  # noqa: ANN401
+    """Return vectors, or texts; a text that is not there is empty."""
+    if own != [name]:
+        return _from_numbers(path, table, own)
+    column, source = table.column(name), f"`{name}` in {path}"
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+        return tuple("" if text is None else text for text in column.to_pylist())
+    if _is_list(column.type):
+        return _from_lists(column, source)
+    raise InvalidInputError(
+        f"{source} must hold texts or lists of numbers, got {column.type}. Numbers of a modality "
+        f"are columns called {name}_0, {name}_1, ...."
+    )
+
+
+def _labels(path: Path, table: Any, column: str | None) -> tuple[Any, tuple[str, ...] | None]:  # noqa: ANN401
+    if column is None:
+        return None, None
+    source = f"`{column}` in {path}"
+    return as_labels(_values(table.column(column), source), source)
+
+
+def _ids(path: Path, table: Any, column: str | None) -> npt.NDArray[np.int64] | None:  # noqa: ANN401
+    if column is None:
+        return None
+    source = f"`{column}` in {path}"
+    return as_ids(_values(table.column(column), source), source)
 
 
 def _read(path: Path) -> Any:  # noqa: ANN401  (pyarrow has no types)

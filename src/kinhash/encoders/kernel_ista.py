@@ -10,6 +10,7 @@ from kinhash.encoders.base import shape_of
 from kinhash.encoders.blocks import BlockEncoder
 from kinhash.encoders.kernel import rbf
 from kinhash.encoders.network import ista
+from kinhash.encoders.vectors import unit_length
 
 Array = npt.NDArray[Any]
 
@@ -29,6 +30,7 @@ class KernelIstaEncoder(BlockEncoder):
     beta: float
     n_steps: int
     two_sided: bool
+    unit_rows: bool  # whether standardised rows are brought to unit length, as the anchors are
 
     @property
     def n_bits(self) -> int:
@@ -42,7 +44,8 @@ class KernelIstaEncoder(BlockEncoder):
 
     def forward(self, X: Array) -> Array:
         """Return tanh(beta h), float32 `(n, n_bits)`: codes are its nearest integers."""
-        v = rbf(self.standardise(X), self.anchors, self.gamma) @ self.W.T + self.bias
+        rows = unit_length(self.standardise(X)) if self.unit_rows else self.standardise(X)
+        v = rbf(rows, self.anchors, self.gamma) @ self.W.T + self.bias
         h = ista(v, self.S, self.tau, n_steps=self.n_steps, two_sided=self.two_sided)
         return np.tanh(np.float32(self.beta) * h)
 

@@ -90,7 +90,7 @@ def run_demo(
     short, long = bits
     if short >= long:
         raise InvalidInputError(f"`bits` must be two ascending lengths, got {bits}.")
-    _prepare(out, force=force)
+    prepare(out, force=force)
     start = time.perf_counter()
     data = load("digits")
     part = data.split(seed)
@@ -130,7 +130,7 @@ def run_demo(
     return DemoResult(out / REPORT, out / MODEL, rows)
 
 
-def _prepare(out: Path, *, force: bool) -> None:
+def prepare(out: Path, *, force: bool) -> None:
     """Make the folder, or say why nothing can be written, before any time is spent."""
     present = [name for name in (REPORT, MODEL) if (out / name).exists()]
     if present and not force:

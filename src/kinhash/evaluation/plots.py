@@ -21,8 +21,10 @@ try:
     import matplotlib as mpl
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.font_manager import FontProperties
     from matplotlib.lines import Line2D
     from matplotlib.patches import Rectangle
+    from matplotlib.textpath import TextPath
     from matplotlib.ticker import MaxNLocator
 except ImportError as error:
     raise MissingExtraError("Plots need matplotlib", "plot") from error
@@ -65,6 +67,8 @@ _STYLE: dict[Any, Any] = {
     "ytick.color": INK,
     "ytick.major.size": 0,
 }
+
+_WORD_SIZE = 10.0  # points, of the words that a picture finds
 
 _LOSS_TERMS = {
     "loss": "loss",
@@ -260,6 +264,120 @@ def plot_neighbours(
 
 
 @mpl.rc_context(_STYLE)
+def plot_pictures_of_words(
+    images: Array,
+    words: Sequence[str],
+    rows: Mapping[str, Sequence[Sequence[int]]],
+    correct: Mapping[str, Sequence[Sequence[bool]]],
+) -> Figure:
+    """Return the first pictures for each word, a line for each method, the first one above.
+
+    Pictures are framed as in `plot_neighbours`.
+
+    Args:
+        images: `(n, h, w)` or `(n, h, w, 3)`, uint8.
+        words: What was searched with.
+        rows: By method, for each word, the rows of the pictures, nearest first.
+        correct: By method, for each word, whether each of these is correct.
+    """
+    _check_any("words", words)
+    _check_any("rows", rows)
+    n_shown = max((len(line) for lines in rows.values() for line in lines), default=0)
+    label, gap = 1.75, 0.3  # for the word and the method; between blocks
+    width, height = label + n_shown + gap, len(rows) + gap
+    n_blocks = 1 if len(words) == 1 else 2  # side by side
+    n_lines = -(-len(words) // n_blocks)
+    figure = Figure(figsize=(0.75 * n_blocks * width, 0.75 * n_lines * height), layout="tight")
+    axes = figure.add_subplot(aspect="equal", frame_on=False)
+    for at, word in enumerate(words):
+        x, y = at % n_blocks * width, at // n_blocks * height
+        axes.text(x, y + 0.02, word, va="top", fontsize=11, weight="bold")
+        for line, name in enumerate(rows):
+            axes.text(x, y + line + 0.5, name, va="center", fontsize=8)
+            shown = zip(rows[name][at], correct[name][at], strict=True)
+            for rank, (row, is_correct) in enumerate(shown):
+                kind = "correct" if is_correct else "wrong"
+                _picture(axes, _square(images[row]), x + label + rank, y + line, kind)
+    axes.set_xlim(0, n_blocks * width - gap)
+    axes.set_ylim(n_lines * height - gap, -0.05)
+    axes.set_axis_off()
+    return figure
+
+
+@mpl.rc_context(_STYLE)
+def plot_words_of_pictures(
+    images: Array,
+    query_rows: Sequence[int],
+    words: Mapping[str, Sequence[Sequence[tuple[str, bool]]]],
+) -> Figure:
+    """Return the words found by each picture, a paragraph for each method, the first one above.
+
+    A correct word is green and bold, with a tick before it.
+
+    Args:
+        images: `(n, h, w)` or `(n, h, w, 3)`, uint8.
+        query_rows: Rows of the pictures that were searched with.
+        words: By method, for each picture, the words and whether each is correct.
+    """
+    _check_any("query_rows", query_rows)
+    _check_any("words", words)
+    side, left, right, leading, gap = 82.0, 190.0, 720.0, 16.0, 16.0  # points
+    figure = Figure()
+    axes = figure.add_axes((0, 0, 1, 1), frame_on=False)
+    y = gap
+    for at, row in enumerate(query_rows):
+        _picture(axes, _square(images[row]), gap, y, "query", side=side)
+        line = y + 0.7 * leading
+        for name, found in words.items():
+            axes.text(2 * gap + side, line, name, va="baseline", fontsize=8.5)
+            placed = _flowed(found[at], left, right)
+            for x, below, text, is_correct in placed:
+                axes.text(
+                    x,
+                    line + below * leading,
+                    text,
+                    va="baseline",
+                    fontsize=_WORD_SIZE,
+                    weight="bold" if is_correct else "normal",
+                    color=FRAMES["correct"] if is_correct else INK,
+                )
+            n_lines = 1 + max((below for _, below, _, _ in placed), default=0)
+            line += (n_lines + 0.5) * leading
+        y = max(y + side, line) + gap
+    figure.set_size_inches((right + gap) / 72, y / 72)
+    axes.set_xlim(0, right + gap)
+    axes.set_ylim(y, 0)
+    axes.set_axis_off()
+    return figure
+
+
+def _flowed(
+    words: Sequence[tuple[str, bool]], left: float, right: float
+) -> list[tuple[float, int, str, bool]]:
+    """Return where each word goes, in lines between two margins: x, line, text, is correct."""
+    placed, x, line = [], left, 0
+    for word, is_correct in words:
+        text = f"\N{CHECK MARK} {word}" if is_correct else word
+        font = FontProperties(weight="bold" if is_correct else "normal")
+        width = TextPath((0, 0), text, size=_WORD_SIZE, prop=font).get_extents().width
+        if x + width > right and x > left:
+            x, line = left, line + 1
+        placed.append((x, line, text, is_correct))
+        x += width + 0.9 * _WORD_SIZE
+    return placed
+
+
+def _square(image: Array) -> Array:
+    """Return a picture on a white square, in its own proportions."""
+    height, width = image.shape[:2]
+    side = max(height, width)
+    square = np.full((side, side, *image.shape[2:]), 255, np.uint8)
+    top, left = (side - height) // 2, (side - width) // 2
+    square[top : top + height, left : left + width] = image
+    return square
+
+
+@mpl.rc_context(_STYLE)
 def plot_history(history: Sequence[Mapping[str, float]]) -> Figure:
     """Return three panels over the training steps: loss, active bits, unique and empty codes.
 
@@ -350,22 +468,22 @@ def _figure(width: float, height: float) -> tuple[Figure, Axes]:
     return figure, figure.add_subplot()
 
 
-def _picture(axes: Axes, image: Array, x: float, y: float, kind: str) -> None:
-    """Draw one picture of 0.9 by 0.9 with its top left corner at (x, y), framed by its kind."""
+def _picture(axes: Axes, image: Array, x: float, y: float, kind: str, *, side: float = 0.9) -> None:
+    """Draw one square picture with its top left corner at (x, y), framed by its kind."""
     axes.imshow(
         image,
         cmap="gray",
         vmin=0,
         vmax=255,
-        extent=(x, x + 0.9, y + 0.9, y),
+        extent=(x, x + side, y + side, y),
         interpolation="nearest",
     )
     is_wrong = kind == "wrong"
     axes.add_patch(
         Rectangle(
             (x, y),
-            0.9,
-            0.9,
+            side,
+            side,
             fill=False,
             edgecolor=FRAMES[kind],
             linewidth=3,

@@ -10,7 +10,7 @@ import hashlib
 import json
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +40,7 @@ N_PLATE_QUERIES = 5
 N_NEIGHBOURS = 10
 N_TIMED = 3
 
-_L2 = "l2"  # no method: it has vectors and no codes
+L2 = "l2"  # no method: it has vectors and no codes
 
 
 def record(
@@ -69,25 +69,43 @@ def record(
     if protocol not in ("paper", "unseen"):
         raise unknown_name("protocol", protocol, ("paper", "unseen"))
     path = record_path(folder, settings, seed, protocol)
-    known = _read(path)
-    if known is not None and (not figures or "figures" in known):
-        return known
-    start = time.perf_counter()
-    made: Record = {"dataset": data.name, "settings": settings, "protocol": protocol, "seed": seed}
-    if protocol == "paper":
-        made |= _evaluated(data, data.split(seed), settings, seed, figures=figures)
-    else:
+    about: Record = {"dataset": data.name, "settings": settings, "protocol": protocol, "seed": seed}
+
+    def compute() -> Record:
+        if protocol == "paper":
+            return _evaluated(data, data.split(seed), settings, seed, figures=figures)
         folds = [
             _evaluated(data, part, settings, seed, figures=False)
             for part in unseen_class_splits(data, seed)
         ]
         names = folds[0]["metrics"]
-        made |= folds[0] | {
+        return folds[0] | {
             "metrics": {
                 name: float(np.mean([f["metrics"][name] for f in folds])) for name in names
             },
             "split_hash": [fold["split_hash"] for fold in folds],
         }
+
+    return kept(path, about, compute, figures=figures)
+
+
+def kept(path: Path, about: Record, compute: Callable[[], Record], *, figures: bool) -> Record:
+    """Return the record in a file; where there is none, it is computed and written.
+
+    Args:
+        path: The file; its folder is made if needed.
+        about: What the record is of.
+        compute: Returns the rest; with `figures`, also what the figures need, under "figures".
+        figures: Whether a record without them is not enough.
+
+    Raises:
+        InvalidInputError: The file is no record.
+    """
+    known = _read(path)
+    if known is not None and (not figures or "figures" in known):
+        return known
+    start = time.perf_counter()
+    made = about | compute()
     made["seconds"] = round(time.perf_counter() - start, 1)
     made["kinhash"] = storage.VERSION
     with contextlib.suppress(FileExistsError):
@@ -119,10 +137,10 @@ def _read(path: Path) -> Record | None:
 def _evaluated(
     data: Dataset, part: Split, settings: Settings, seed: int, *, figures: bool
 ) -> Record:
-    if settings["method"] == _L2:
+    if settings["method"] == L2:
         metrics, digest = evaluate_l2(data, part, at=AT)
         return {"metrics": metrics, "split_hash": digest, "fit_seconds": 0.0}
-    method = _method(settings, seed)
+    method = built(settings, seed, METHODS)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*columns of `X` are constant.*")
         found = evaluate_method(method, data, part, radii=RADII, at=AT)
@@ -136,11 +154,21 @@ def _evaluated(
     return made | ({"figures": _figures(part, found)} if figures else {})
 
 
-def _method(settings: Settings, seed: int) -> Any:  # noqa: ANN401 - any method
+def built(settings: Settings, seed: int, known: Mapping[str, type[Any]]) -> Any:  # noqa: ANN401 - any method
+    """Return the unfitted method of some settings.
+
+    Args:
+        settings: The method's name, and parameters that differ from its defaults.
+        seed: Of the method.
+        known: The methods by name.
+
+    Raises:
+        InvalidInputError: The method, or one of its parameters, is unknown.
+    """
     name, parameters = settings["method"], {k: v for k, v in settings.items() if k != "method"}
-    if name not in METHODS:
-        raise unknown_name("method", str(name), (*METHODS, _L2))
-    kind = METHODS[name]
+    if name not in known:
+        raise unknown_name("method", str(name), (*known, L2))
+    kind = known[name]
     unknown = sorted(set(parameters) - set(kind().get_params()))
     if unknown:
         raise unknown_name(f"parameter of {name}", unknown[0], sorted(kind().get_params()))

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kinhash.encoders import as_float32
+from kinhash.encoders import as_float32, is_sparse, unit_length
 from kinhash.encoders.kernel import rbf
 
 Array = npt.NDArray[Any]
@@ -19,10 +19,11 @@ class GaussianUnits:
     Args:
         centres: `(n_outputs, n_features)`, standardised.
         gamma: The kernel is exp(-gamma ||x - c||^2).
+        unit_rows: Bring rows to unit length first, as the centres are.
     """
 
-    def __init__(self, centres: Array, gamma: float) -> None:
-        self.centres, self.gamma = centres, float(gamma)
+    def __init__(self, centres: Array, gamma: float, *, unit_rows: bool = False) -> None:
+        self.centres, self.gamma, self.unit_rows = centres, float(gamma), unit_rows
         K = rbf(centres.astype(np.float64), centres, self.gamma)
         values, vectors = np.linalg.eigh(K)
         # K^(-1/2): rows at the centres then have exactly their kernel as inner products.
@@ -37,15 +38,24 @@ class GaussianUnits:
 
     def __call__(self, X: Array) -> Array:
         """Return the outputs for standardised vectors, float32 `(n, n_outputs)`."""
-        outputs: Array = rbf(X, self.centres, self.gamma) @ self.whitening.astype(np.float32)
+        rows = unit_length(X) if self.unit_rows else X
+        outputs: Array = rbf(rows, self.centres, self.gamma) @ self.whitening.astype(np.float32)
         outputs -= self.mean.astype(np.float32)
         return outputs
 
 
 def units_at_rows(
-    X: Array, mean: Array, scale: Array, n_units: int, *, gamma: float, seed: int
+    X: Any,  # noqa: ANN401 - an array or csr
+    mean: Array,
+    scale: Array,
+    n_units: int,
+    *,
+    gamma: float,
+    seed: int,
 ) -> GaussianUnits:
     """Return units at random rows of `X`, at all of them if there are fewer.
+
+    Sparse rows are brought to unit length first: how many entries they have says little.
 
     Args:
         X: The training vectors.
@@ -55,7 +65,10 @@ def units_at_rows(
         gamma: Sharpness: the kernel's width is the mean squared distance of two rows, over this.
         seed: Draws the rows.
     """
-    rows = np.random.default_rng(seed).permutation(len(X))[:n_units]
-    centres = (as_float32(X[np.sort(rows)]) - mean) * scale
+    rows = np.sort(np.random.default_rng(seed).permutation(X.shape[0])[:n_units])
+    if is_sparse(X):
+        centres = unit_length(as_float32(X[rows].toarray()) * scale)
+        return GaussianUnits(centres, gamma / 2, unit_rows=True)  # most rows share no entry
+    centres = (as_float32(X[rows]) - mean) * scale
     # The variances of standardised columns are 1, and two rows differ by twice their sum.
     return GaussianUnits(centres, gamma / (2 * np.sum(scale > 0)))

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from kinhash.codes import Codes
 from kinhash.datasets.words import N_WORDS
 from kinhash.encoders import Encoder, IstaEncoder, KernelIstaEncoder
+from kinhash.encoders.blocks import one_blas_thread
 from kinhash.errors import CollapseWarning
 from kinhash.methods.descent import initial_dictionary
 from kinhash.methods.gaussian_units import GaussianUnits, units_at_rows
@@ -24,6 +25,7 @@ from kinhash.progress import progress_bar
 
 Array = npt.NDArray[Any]
 
+N_ANCHORS = 2000  # of a dense modality
 MAX_CHECKED_ROWS = 10_000
 MOSTLY_EMPTY = 0.5  # share of empty codes from which a modality has collapsed
 MOSTLY_SAME = 0.9  # share of equal codes, likewise: a class may well have most of the rows
@@ -42,10 +44,10 @@ class MultimodalSparseHash(Sparsity, MultimodalMethod):
     What differs from the paper, chosen on held-out parts of the training rows: below the network of
     a dense modality lies a fixed layer of Gaussian units, as in `NNHash`; W has a weight decay,
     without which the networks learn small training sets by heart; similar and dissimilar pairs
-    weigh the same. Sparse vectors and bags of words go into their network as they are: columns
-    weighed by how rare they are, rows of unit length. The paper's own recipe is
-    `MultimodalSparseHash(margin=7, alpha=0.001, lam=0.1, similar_share=0.22, mu=1, beta=3,
-    signed=True, n_anchors=0, weight_decay=0, optimizer="sgd")`.
+    weigh the same. Sparse vectors and bags of words go into their network as they are, unless
+    `n_anchors` says otherwise: columns weighed by how rare they are, rows of unit length. The
+    paper's own recipe is `MultimodalSparseHash(margin=7, alpha=0.001, lam=0.1, similar_share=0.22,
+    mu=1, beta=3, signed=True, n_anchors=0, weight_decay=0, optimizer="sgd")`.
 
     Parameters marked * may be dicts with a value for each modality.
 
@@ -61,7 +63,9 @@ class MultimodalSparseHash(Sparsity, MultimodalMethod):
         encoder: * "ista", or "cod" for coordinate descent, which guarantees `n_active`, and has
             no Gaussian units.
         n_active: Most active bits per code, for `encoder="cod"`; 8 if left at None.
-        n_anchors: * Gaussian units of a dense modality, at random training rows; 0 leaves them out.
+        n_anchors: * Gaussian units, at random training rows; 0 leaves them out. If left at None,
+            2,000 for a dense modality and none for a sparse one, which then costs in proportion to
+            its entries.
         gamma: Sharpness of the units: their width is the mean squared distance of two rows, over
             `gamma`.
         beta: Slope of the tanh that makes outputs nearly binary.
@@ -113,7 +117,7 @@ class MultimodalSparseHash(Sparsity, MultimodalMethod):
         signed: bool = False,
         encoder: str | Mapping[str, str] = "ista",
         n_active: int | None = None,
-        n_anchors: int | Mapping[str, int] = 2000,
+        n_anchors: int | Mapping[str, int] | None = None,
         gamma: float = 1.0,
         beta: float = 10.0,
         weight_decay: float = 1.0,
@@ -168,7 +172,8 @@ class MultimodalSparseHash(Sparsity, MultimodalMethod):
         for name, value in _each("encoder", self.encoder):
             check_choice(name, value, ("cod", "ista"))
         for name, value in _each("n_anchors", self.n_anchors):
-            check_integer(name, value, 0)
+            if value is not None:
+                check_integer(name, value, 0)
         check_number("gamma", self.gamma, 0, open_low=True)
         check_number("weight_decay", self.weight_decay, 0)
         check_integer("n_words", self.n_words, 1)
@@ -190,7 +195,9 @@ class MultimodalSparseHash(Sparsity, MultimodalMethod):
         n_layers = per_modality("n_layers", self.n_layers, modalities, 1)
         kinds = per_modality("encoder", self.encoder, modalities, "ista")
         source = view_source(modalities, y, pairs, n_neighbors=self.n_neighbors, seed=self.seed)
-        with single_thread(), progress_bar(self._title(), shown=self.verbose) as report:
+        progress = progress_bar(self._title(), shown=self.verbose)
+        # One thread for matrix products, too: how they are cut up would change the last digits.
+        with single_thread(), one_blas_thread(), progress as report:
             lifts = self._lifts(modalities, kinds)
             branches, decays, inputs = [], [], []
             for number, (name, m) in enumerate(modalities.items()):
@@ -225,14 +232,17 @@ class MultimodalSparseHash(Sparsity, MultimodalMethod):
         self, modalities: Mapping[str, Modality], kinds: Mapping[str, str]
     ) -> dict[str, GaussianUnits | None]:
         """Return the fixed first layer of each modality, or None."""
-        n_anchors = per_modality("n_anchors", self.n_anchors, modalities, 2000)
+        n_anchors = per_modality("n_anchors", self.n_anchors, modalities, None)
         lifts: dict[str, GaussianUnits | None] = {}
         for name, m in modalities.items():
             lifts[name] = None
-            if n_anchors[name] and not m.is_sparse and kinds[name] == "ista":
+            n_units = n_anchors[name]
+            if n_units is None:
+                n_units = 0 if m.is_sparse else N_ANCHORS
+            if n_units and kinds[name] == "ista":
                 rows = m.vectors if m.present.all() else m.vectors[m.present]
                 lifts[name] = units_at_rows(
-                    rows, m.mean, m.scale, n_anchors[name], gamma=self.gamma, seed=self.seed
+                    rows, m.mean, m.scale, n_units, gamma=self.gamma, seed=self.seed
                 )
         return lifts
 
@@ -292,6 +302,7 @@ def _encoder(network: Encoder, lift: GaussianUnits | None) -> Encoder:
         beta=network.beta,
         n_steps=network.n_steps,
         two_sided=network.two_sided,
+        unit_rows=lift.unit_rows,
     )
 
 

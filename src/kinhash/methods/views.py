@@ -53,10 +53,16 @@ def view_source(
     starts = np.cumsum([0, *(modality.n_rows for modality in modalities.values())])
     source: Source
     if y is not None:
-        labelled = from_labels(
-            _stacked_labels(modalities, y), len(present), else_=", or leave `y` out"
-        )
+        else_ = ", or leave `y` out"
+        labelled = from_labels(_stacked_labels(modalities, y), len(present), else_=else_)
         source = dataclasses.replace(labelled, units=np.flatnonzero(present))
+        n_rows = {modality.n_rows for modality in modalities.values()}
+        if len(n_rows) == 1 and not (isinstance(y, Mapping) and len(y) > 1):  # rows are paired
+            of_items = next(iter(y.values())) if isinstance(y, Mapping) else y
+            there = np.flatnonzero(present.reshape(len(modalities), -1).any(axis=0))
+            items = from_labels(of_items, n_rows.pop(), else_=else_)
+            items = dataclasses.replace(items, units=there)
+            return Views(source, starts, items=items, present=present)
     else:
         if pairs is None:
             listed = _neighbours(modalities, n_neighbors, seed)
