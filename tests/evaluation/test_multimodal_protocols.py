@@ -78,9 +78,10 @@ def test_official_parts_are_kept():
     assert learned.database.tolist() == [0, 1, 2, 3, 4]
     assert learned.own is None
     for protocol in PROTOCOLS["corel5k"]:
-        (search,) = protocol.parts(data, 0).searches.values()
-        assert search.database.tolist() == [0, 1, 2, 3, 4]
-        assert search.query.tolist() == [5, 6, 7, 8]
+        learned, among = protocol.parts(data, 0).searches.values()
+        assert learned.database.tolist() == [0, 1, 2, 3, 4]
+        assert learned.query.tolist() == among.query.tolist() == [5, 6, 7, 8]
+        assert among.own.tolist() == [0, 1, 2, 3]
 
 
 def test_fashion_queries_are_2000_and_training_pairs_10000_by_seed():

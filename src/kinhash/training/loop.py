@@ -12,7 +12,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from kinhash.encoders import Encoder, as_float32, is_sparse, unit_length
+from kinhash.encoders import CHUNK_ROWS, Encoder, as_float32, is_sparse, unit_length
 from kinhash.pairs import Source
 from kinhash.progress import Report
 from kinhash.training.losses import PairLoss, mean_distances
@@ -107,8 +107,14 @@ class Inputs:
         self._view = unit_length if lift is None else lift
         self._resident: Tensor | None = None
         width = X.shape[1] if lift is None else lift.n_outputs
-        if X.shape[0] * width * 4 <= RESIDENT_BYTES and not is_sparse(X):
+        if X.shape[0] * width * 4 > RESIDENT_BYTES:
+            return
+        if not is_sparse(X):
             self._resident = self._standardised(np.arange(len(X)))
+        elif lift is not None:  # its outputs are dense, and cost more than a batch of sparse rows
+            starts = range(0, X.shape[0], CHUNK_ROWS)
+            rows = [np.arange(low, min(low + CHUNK_ROWS, X.shape[0])) for low in starts]
+            self._resident = torch.cat([self._standardised(some) for some in rows])
 
     def _standardised(self, rows: Array) -> Tensor:
         chosen: Any = self._X[rows]
