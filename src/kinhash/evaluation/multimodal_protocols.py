@@ -83,7 +83,7 @@ def plan(experiment: str) -> dict[str, Settings]:
     checked(experiment)
     sparse: Settings = {"method": "multimodal-sparsehash", "n_bits": N_BITS}
     ours = sparse | _OURS[experiment]
-    rows = {
+    rows: dict[str, Settings] = {
         RAW: {"method": L2},
         "CCA-ITQ": {"method": "cca-itq", "n_bits": N_BITS},
         CROSS_MODAL_SSH: {"method": "cmssh", "n_bits": N_BITS},
