@@ -12,9 +12,8 @@ from kinhash.methods.cmssh import (
     leading,
     moments,
     quantiles,
-    reweighted,
 )
-from kinhash.methods.pairwise import balanced, draw_pairs
+from kinhash.methods.pairwise import balanced, draw_pairs, reweighted
 from kinhash.pairs import LabelSource, Pairs, PairSource, TagSource, Views
 
 

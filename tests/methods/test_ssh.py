@@ -6,7 +6,7 @@ import kinhash
 from kinhash import Pairs
 from kinhash.errors import InvalidInputError
 from kinhash.methods import LSH, SSH
-from kinhash.methods.ssh import reweighted
+from kinhash.methods.pairwise import reweighted
 from kinhash.metrics import evaluate_codes
 
 # Small parts of digits have columns that are constant.
@@ -27,7 +27,7 @@ def test_it_ranks_better_than_random_projections(digits):
 def test_boosting_multiplies_the_weight_of_errors():
     """r = 1/2 gives alpha = log(3) / 2: errors times sqrt(3), the rest divided by it."""
     weights = np.array([0.25, 0.25, -0.25, -0.25])
-    after = reweighted(weights, np.array([True, False, False, False]), 0.5)
+    after, _, _ = reweighted(weights, np.array([True, False, False, False]), 0.5)
     assert after == pytest.approx([1 / 6, 1 / 2, -1 / 6, -1 / 6])
 
 
@@ -38,13 +38,13 @@ def test_the_last_bit_is_no_better_than_a_coin_on_the_new_weights(rng):
     same = weights > 0
     same[:10] ^= True
     agreement = np.where(same, 1, -1)
-    after = reweighted(weights, same, float(weights @ agreement))
+    after, _, _ = reweighted(weights, same, float(weights @ agreement))
     assert np.abs(after).sum() == pytest.approx(1)
     assert after @ agreement == pytest.approx(0)
 
 
 def test_a_perfect_bit_leaves_weights_to_go_on_with():
-    after = reweighted(np.array([0.5, -0.5]), np.array([True, False]), 1.0)
+    after, _, _ = reweighted(np.array([0.5, -0.5]), np.array([True, False]), 1.0)
     assert after == pytest.approx([0.5, -0.5])
 
 

@@ -15,7 +15,7 @@ from kinhash.datasets.words import N_WORDS
 from kinhash.encoders import LinearEncoder, as_float32
 from kinhash.methods.modalities import Modality
 from kinhash.methods.multimodal import AnyPairs, MultimodalMethod, two_modalities
-from kinhash.methods.pairwise import balanced, draw_pairs
+from kinhash.methods.pairwise import balanced, draw_pairs, reweighted
 from kinhash.methods.parameters import check_integer, check_number
 from kinhash.methods.views import view_source
 from kinhash.progress import Report, progress_bar, silent
@@ -23,7 +23,6 @@ from kinhash.progress import Report, progress_bar, silent
 Array = npt.NDArray[Any]
 Matrix = Any  # a dense array or a sparse csr_array
 
-MAX_CORRELATION = 0.999  # a bit that errs nowhere would leave weights of zero
 MIN_CORRELATION = 1e-6  # a bit that agrees no better than by chance teaches nothing
 MAX_TRIES = 5  # directions looked at before a bit by chance is taken
 SMALL = 64  # up to so many columns, all singular vectors come sooner than the first one alone
@@ -342,21 +341,3 @@ def quantiles(values: Array, n: int) -> Array:
         return ordered[:1]
     found: Array = ordered[after - 1] + (ordered[after] - ordered[after - 1]) / 2
     return found
-
-
-def reweighted(
-    weights: Array, same: Array, r: float, learning_rate: float = 1.0
-) -> tuple[Array, float, float]:
-    """Return the weights after a bit, its alpha, and by what they were divided.
-
-    Args:
-        weights: Positive for similar pairs, negative for dissimilar ones.
-        same: Whether the bit is the same for both items of each pair.
-        r: The correlation of the two.
-        learning_rate: Share of AdaBoost's step to take.
-    """
-    r = min(max(r, -MAX_CORRELATION), MAX_CORRELATION)
-    alpha = float(learning_rate * np.log((1 + r) / (1 - r)) / 2)
-    raised = weights * np.exp(-alpha * np.where(same, 1, -1) * np.sign(weights))
-    total = float(np.abs(raised).sum())
-    return raised / total, alpha, total

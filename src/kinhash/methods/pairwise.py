@@ -22,6 +22,7 @@ Array = npt.NDArray[Any]
 # grow with the data.
 MAX_GROUPS = 20
 GROUP_ROWS = 1000
+MAX_CORRELATION = 0.999  # a bit that errs nowhere would leave weights of zero
 
 
 class PairwiseMethod(HashMethod):
@@ -173,3 +174,21 @@ def best_threshold(a: Array, b: Array, weights: Array) -> tuple[float, float]:
         return float(ends[0]), float(weights.sum())  # all values are equal, so all pairs agree
     middle = float(ends[best] + (ends[best + 1] - ends[best]) / 2)
     return middle, float(weights.sum() - 2 * disagreeing[best])
+
+
+def reweighted(
+    weights: Array, same: Array, r: float, learning_rate: float = 1.0
+) -> tuple[Array, float, float]:
+    """Return the weights after a bit, its alpha, and by what they were divided.
+
+    Args:
+        weights: Positive for similar pairs, negative for dissimilar ones.
+        same: Whether the bit is the same for both items of each pair.
+        r: The correlation of the two.
+        learning_rate: Share of AdaBoost's step to take.
+    """
+    r = min(max(r, -MAX_CORRELATION), MAX_CORRELATION)
+    alpha = float(learning_rate * np.log((1 + r) / (1 - r)) / 2)
+    raised = weights * np.exp(-alpha * np.where(same, 1, -1) * np.sign(weights))
+    total = float(np.abs(raised).sum())
+    return raised / total, alpha, total

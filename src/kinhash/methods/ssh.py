@@ -3,7 +3,14 @@
 import numpy as np
 import scipy.linalg
 
-from kinhash.methods.pairwise import Array, PairwiseMethod, balanced, best_threshold, moments
+from kinhash.methods.pairwise import (
+    Array,
+    PairwiseMethod,
+    balanced,
+    best_threshold,
+    moments,
+    reweighted,
+)
 
 
 class SSH(PairwiseMethod):
@@ -66,21 +73,6 @@ class SSH(PairwiseMethod):
             z = U @ W[bit]
             thresholds[bit], r = best_threshold(z[i], z[j], weights)
             above = z > thresholds[bit]
-            weights = reweighted(weights, above[i] == above[j], r)
+            weights, _, _ = reweighted(weights, above[i] == above[j], r)
             self.history_.append({"step": bit + 1, "correlation": r})
         return W, thresholds
-
-
-def reweighted(weights: Array, same: Array, r: float) -> Array:
-    """Return the weights after a bit: larger where `same` contradicts the sign of the weight.
-
-    Args:
-        weights: Positive for similar pairs, negative for dissimilar ones.
-        same: Whether the bit is the same for both items of each pair.
-        r: The correlation of the two.
-    """
-    r = min(r, 0.999)  # a bit that errs nowhere would leave weights of zero
-    alpha = np.log((1 + r) / (1 - r)) / 2
-    raised = weights * np.exp(-alpha * np.where(same, 1, -1) * np.sign(weights))
-    normalised: Array = raised / np.abs(raised).sum()
-    return normalised
