@@ -26,7 +26,7 @@ from kinhash.progress import Report, silent
 DATA = "digits-words"
 N_ANSWERS = 5
 N_PICTURES = 6
-WORDS = ("three", "zwei", "huit", "cinco", "even prime", "square loop odd")
+WORDS = ("three", "zwei", "huit", "cinco", "even prime", "loop odd")
 OURS = MultimodalSparseHash.__name__
 SHORT = {CMSSH.__name__: "CM-SSH", OURS: "SparseHash"}  # on the plates
 
