@@ -37,8 +37,8 @@ _RECIPE: Settings = {
     "optimizer": "sgd",
 }
 # What differs from the defaults of MultimodalSparseHash, chosen on held-out parts of the training
-# rows: units under the words of titles, too, with hardly any decay; and on Wikipedia, whose networks
-# learn noisy features by heart, much decay and a wide margin. Those of Corel-5k are not tuned.
+# rows: units under the words of titles, too, with hardly any decay; and on Wikipedia, whose
+# networks learn noisy features by heart, much decay and a wide margin. Corel-5k is not tuned.
 _OURS: dict[str, Settings] = {
     "wikipedia": {
         "margin": 32,
