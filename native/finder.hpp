@@ -125,8 +125,8 @@ class Finder {
         const uint32_t *starts = segment_.chunk_starts.data, *rows = segment_.chunk_rows.data;
         for (Probe& probe : probes_) {
             const size_t at = probe.from, end = std::min<size_t>(starts[at + 1], n);
-            probe.from = uint32_t(std::min<size_t>(starts[at], end));
-            probe.to = uint32_t(end);
+            probe.from = std::min<size_t>(starts[at], end);
+            probe.to = end;
             if (probe.from < probe.to) __builtin_prefetch(rows + probe.chunk * n + probe.from);
         }
         constexpr size_t AHEAD = 16;  // probes whose codes are on their way from memory
@@ -332,7 +332,7 @@ class Finder {
     struct Probe {
         static constexpr uint32_t NO_FLIP = NONE;
         uint32_t asked, chunk, flipped;
-        uint32_t from, to;  // the rows of its bucket
+        size_t from, to;  // where its bucket's start is, then the bucket's rows
     };
     static constexpr size_t MANY_PROBES = 1 << 10;
 
@@ -345,7 +345,7 @@ class Finder {
     void add_probe(const uint64_t* part, uint32_t chunk, uint32_t flipped) {
         const size_t size = segment_.chunk_starts.size / segment_.n_chunks - 1;
         const size_t at = chunk * (size + 1) + (words_.hash(part) & (size - 1));
-        probes_.push_back({uint32_t(chunked_.size() - 1), chunk, flipped, uint32_t(at), 0});
+        probes_.push_back({uint32_t(chunked_.size() - 1), chunk, flipped, at, 0});
         __builtin_prefetch(segment_.chunk_starts.data + at);
     }
 
