@@ -6,9 +6,12 @@ Prints one table and writes benchmarks/results/index.json; draw it with plot_ind
 README.md with render.py. With --only, the other code sets of an earlier record stay in it.
 
 How it is measured
-- Each peer is built, checked, measured and freed before the next. Its answers must equal ours (the
-  same ids and distances in every row; at the last distance of a top-k any of the tied ids) before
-  a time is taken. Beyond a million matches, rows are compared by counts and sums, some in full.
+- Each peer is built, checked and measured in a process of its own, with ours beside it. Its answers
+  must equal ours (the same ids and distances in every row; at the last distance of a top-k any of
+  the tied ids) before a time is taken. Beyond a million matches, rows are compared by counts and
+  sums, some in full.
+- The peers that search by radius are measured once more with glibc told to keep all memory that is
+  freed (`KEEP_MEMORY`): the column `kept`. Ours keeps what it needs by itself.
 - Ours and the peer's runs alternate; times are medians, and a ratio is of the two medians of one
   alternation: only ratios mean anything.
 - Ours gets 1,000 queries at a time, and `out=` the previous answer, as a user who cares would;
@@ -28,21 +31,29 @@ import argparse
 import contextlib
 import datetime as dt
 import functools
-import gc
 import importlib.metadata
+import itertools
 import json
 import math
-import os
 import platform
 import statistics
-import sys
-import time
+import tempfile
 from pathlib import Path
 
 import faiss
 import index_peers
 import index_sets
-import numpy as np
+from index_measure import (
+    KEEP_MEMORY,
+    N_CORES,
+    RADII,
+    TOP,
+    apart,
+    clock,
+    measure_ours,
+    measure_peer,
+    progress,
+)
 
 from kinhash import HammingIndex, _native
 
@@ -60,17 +71,7 @@ SETS = (
 QUICK = ("real", "clustered100k", "uniform100k", "dense100k")
 HUGE = ("clustered50m",)  # ours alone: how it grows
 
-RADII = (0, 1, 2, 3)
-TOP = (10, 100, 5000)
-N_CORES = os.cpu_count()
-SMALLEST = 0.01  # seconds; quicker calls are repeated
-TOO_SLOW = 2.0  # seconds per query from which a peer is left out
-SINGLE_UP_TO = 100_000  # items up to which queries are also asked one at a time
 BUILD_ROUNDS = 3
-CHECKED = (
-    1_000_000  # matches of a batch up to which each is compared, beyond which those of some rows
-)
-HOPELESS = 8.0  # times slower than the best peer, from which one thread is enough to know
 
 
 # Goals: (must, aim) of a ratio, by radius or k
@@ -99,259 +100,12 @@ LEAN_BYTES = (8.5, 7)
 BUILD_OVER_HASH = (0.5, 0.2)
 
 
-# Measuring
-
-
-def progress(text):
-    """Say on stderr what is being done."""
-    print(f"{time.strftime('%H:%M:%S')}  {text}", file=sys.stderr, flush=True)
-
-
-def clock(call, n=1):
-    """Return the seconds of one call, as the mean of n."""
-    start = time.perf_counter()
-    for _ in range(n):
-        call()
-    return (time.perf_counter() - start) / n
-
-
-def alternate(calls, repeats):
-    """Return the median seconds of each call; they take turns."""
-    runs = [math.ceil(SMALLEST / max(clock(call), 1e-6)) for call in calls]
-    times = [[clock(call, n) for call, n in zip(calls, runs, strict=True)] for _ in range(repeats)]
-    return [statistics.median(column) for column in zip(*times, strict=True)]
-
-
-class Ours:
-    """The index with the faces of a peer; the previous answer's memory is used again."""
-
-    def __init__(self, codeset):
-        self.index = HammingIndex(codeset.items)
-        self.queries = codeset.queries
-        self.one_by_one = list(codeset.queries)
-        self.out = None
-
-    def search(self, task, value, n_threads, queries=None):
-        """Answer a batch; `queries` are all by default."""
-        queries = self.queries if queries is None else queries
-        search = self.index.search_radius if task == "range" else self.index.search_top_k
-        self.out = search(queries, value, out=self.out, n_threads=n_threads)
-        return self.out
-
-    def fresh(self, task, value, n_threads):
-        """Answer all queries into new memory."""
-        search = self.index.search_radius if task == "range" else self.index.search_top_k
-        search(self.queries, value, n_threads=n_threads)
-
-    def single(self, rows, radius):
-        """Answer some queries one at a time."""
-        for row in rows:
-            self.index.search_radius(self.one_by_one[row], radius, n_threads=1)
-
-
-# Checking
-
-
-def keys(lims, ids, distances, rows):
-    """Return (row, id, distance) of every match of some rows as one sorted number each."""
-    parts = [slice(int(lims[row]), int(lims[row + 1])) for row in rows]
-    ids = np.concatenate([np.asarray(ids[part], np.int64) for part in parts])
-    distances = np.concatenate([np.asarray(distances[part], np.int64) for part in parts])
-    row_of = np.repeat(np.arange(len(parts)), [part.stop - part.start for part in parts])
-    return np.sort(row_of << 44 | ids << 12 | distances)
-
-
-def sums(lims, ids, distances):
-    """Return a number for each row that depends on all its ids and distances, in any order."""
-    mixed = (np.asarray(ids, np.int64) + 1) * (2 * np.asarray(distances, np.int64) + 3)
-    return np.diff(np.concatenate([[0], np.cumsum(mixed)])[np.asarray(lims, np.int64)])
-
-
-def check_range(mine, answer, what):
-    """Fail unless both answers agree: all counts and sums, and each match of up to `CHECKED`."""
-    lims, distances, ids = answer
-    ours, theirs = (mine.offsets, mine.ids, mine.distances), (lims, ids, distances)
-    assert np.array_equal(mine.offsets, lims), f"{what}: numbers of matches differ from ours"
-    assert np.array_equal(sums(*ours), sums(*theirs)), f"{what} differs from ours"
-    rows = range(0, len(mine), 1 + len(mine.ids) // CHECKED)
-    assert np.array_equal(keys(*ours, rows), keys(*theirs, rows)), f"{what} differs from ours"
-
-
-def check_top_k(mine, answer, what, codeset, rows):
-    """Fail unless distances are equal, and ids too but for ties at a row's last distance."""
-    distances, ids = np.asarray(answer[0], np.int64), np.asarray(answer[1], np.int64)
-    n, k = ids.shape
-    wanted = mine.distances.reshape(n, k)
-    assert np.array_equal(wanted, distances), f"{what}: distances differ from ours"
-    inner = (wanted < wanted[:, -1:]).ravel()
-    row_of = np.repeat(np.arange(n), k)
-    ours, theirs = (row_of << 34 | found for found in (mine.ids, ids.ravel()))
-    assert np.array_equal(np.sort(ours[inner]), np.sort(theirs[inner])), f"{what}: ids differ"
-    asked, stored = codeset.queries.words[rows], codeset.items.words
-    for tied in (ours[~inner], theirs[~inner]):
-        assert len(np.unique(tied)) == len(tied), f"{what}: an id is found twice"
-        row, item = tied >> 34, tied & ((1 << 34) - 1)
-        true = np.bitwise_count(asked[row] ^ stored[item]).sum(axis=1)
-        assert np.array_equal(true, wanted[row, -1]), f"{what}: a distance is wrong"
-
-
 # One code set
 
 
-class Bench:
-    """Measures one code set; `cells` holds a dictionary per task, value and number of threads."""
-
-    def __init__(self, codeset, repeats, budget):
-        self.codeset, self.repeats, self.budget = codeset, repeats, budget
-        self.n = len(codeset.items)
-        self.bytes = codeset.queries.to_bytes()
-        progress(f"{codeset.name}: building the index of {self.n:,} items")
-        self.ours = Ours(codeset)
-        self.cells = {}
-        tops = tuple(k for k in TOP if k <= self.n)
-        for task, value in [*(("range", r) for r in RADII), *(("top_k", k) for k in tops)]:
-            for n_threads in sorted({1, N_CORES}):
-                self._ours_alone(task, value, n_threads)
-        self.values = {"range": RADII, "top_k": tops}
-
-    def _ours_alone(self, task, value, n_threads):
-        ours, n_queries = self.ours, len(self.bytes)
-        ours.search(task, value, n_threads)
-        calls = [
-            functools.partial(ours.search, task, value, n_threads),
-            functools.partial(ours.fresh, task, value, n_threads),
-        ]
-        if task == "range":
-            count = functools.partial(ours.index.count_radius, n_threads=n_threads)
-            calls.append(functools.partial(count, ours.queries, value))
-        micro = [1e6 * seconds / n_queries for seconds in alternate(calls, self.repeats)]
-        explained = {"radius": value} if task == "range" else {"k": value}
-        counts = ours.search(task, value, n_threads).counts
-        self.cells[task, value, n_threads] = {
-            "task": task,
-            "value": value,
-            "n_threads": n_threads,
-            "matches": float(counts.mean()),
-            "by_matches": np.argsort(counts, kind="stable"),  # dropped before it is written
-            "ours_us": micro[0],
-            "fresh_us": micro[1],
-            "count_us": micro[2] if task == "range" else None,
-            "explain": ours.index.explain(ours.queries, **explained) if n_threads == 1 else None,
-            "peers": [],
-        }
-        if task == "range" and n_threads == 1 and self.n <= SINGLE_UP_TO:
-            cell = self.cells[task, value, 1]
-            self.cells["single", value, 1] = cell | {"task": "single", "peers": []}
-
-    def compare(self, build):
-        """Build one peer and measure all that it can do."""
-        peer = build()
-        for task in peer.tasks:
-            for value in self.values[task]:
-                progress(f"{self.codeset.name}: {peer.name}, {task} {value}")
-                self._compare(peer, task, value, 1)
-                if N_CORES > 1 and not self._hopeless(peer, task, value):
-                    self._compare(peer, task, value, N_CORES)
-                if ("single", value, 1) in self.cells and task == "range":
-                    self._compare_single(peer, value)
-
-    def _hopeless(self, peer, task, value):
-        """Whether other peers are so much faster that more threads will not change the order."""
-        ratios = {p["name"]: p["ratio"] for p in self.cells[task, value, 1]["peers"] if p["us"]}
-        return ratios.get(peer.name, math.inf) > HOPELESS * min(ratios.values(), default=math.inf)
-
-    def _compare(self, peer, task, value, n_threads):
-        cell = self.cells[task, value, n_threads]
-        index_peers.set_threads(n_threads)
-        setting = None
-        if isinstance(peer, index_peers.IVF):
-            mine = self.ours.search(task, value, n_threads)
-            wanted = mine.distances.reshape(-1, value)
-            index_peers.set_threads(N_CORES)
-            setting = peer.tune(self.bytes, value, wanted, lambda call: clock(call, 2))
-            index_peers.set_threads(n_threads)
-        rows = self._affordable(peer, task, value, n_threads, cell["by_matches"])
-        if rows is None:
-            cell["peers"].append({"name": peer.name, "us": None, "n_queries": 0})
-            return
-        what = f"{self.codeset.name}: {peer.name}, {task} {value}, {n_threads} threads"
-        asked = np.ascontiguousarray(self.bytes[rows])
-        search = functools.partial(getattr(peer, task), asked, value, n_threads)
-        queries = self.ours.queries[rows]
-        mine = self.ours.search(task, value, n_threads, queries)
-        if task == "range":
-            check_range(mine, search(), what)
-        elif not peer.name.startswith(index_peers.ROUNDED):
-            check_top_k(mine, search(), what, self.codeset, rows)
-        own = functools.partial(self.ours.search, task, value, n_threads, queries)
-        ours, theirs = alternate([own, search], self.repeats)
-        self._add(cell, peer, ours / len(rows), theirs / len(rows), len(rows), setting=setting)
-
-    def _affordable(self, peer, task, value, n_threads, order):
-        """Return the rows of as many queries as the budget allows; None if not even a few."""
-        few = order[np.linspace(0, len(order) - 1, 4).astype(int)]
-        asked = np.ascontiguousarray(self.bytes[few])
-        each = clock(lambda: getattr(peer, task)(asked, value, n_threads)) / len(few)
-        if each > TOO_SLOW:
-            return None
-        least = 4 if n_threads == 1 or each > 0.01 else 128  # FAISS splits larger batches only
-        n = np.clip(int(self.budget / self.repeats / each), least, len(order))
-        return np.sort(order[np.linspace(0, len(order) - 1, n).astype(int)])
-
-    def _compare_single(self, peer, radius):
-        if self._hopeless(peer, "range", radius):
-            return
-        index_peers.set_threads(1)
-        cell = self.cells["single", radius, 1]
-        rows = self._affordable(peer, "range", radius, 1, cell["by_matches"])
-        if rows is None:
-            return
-        asked = [np.ascontiguousarray(self.bytes[row : row + 1]) for row in rows]
-
-        def theirs():
-            for query in asked:
-                peer.range(query, radius, 1)
-
-        own = functools.partial(self.ours.single, rows, radius)
-        times = alternate([own, theirs], self.repeats)
-        self._add(cell, peer, times[0] / len(rows), times[1] / len(rows), len(rows))
-
-    @staticmethod
-    def _add(cell, peer, ours, theirs, n_queries, *, setting=None):
-        cell["peers"].append(
-            {
-                "name": peer.name,
-                "setting": setting,
-                "us": 1e6 * theirs,
-                "ours_us": 1e6 * ours,
-                "ratio": theirs / ours,
-                "n_queries": int(n_queries),
-            }
-        )
-
-    def record(self):
-        """Return all that was measured."""
-        cells = [dict(cell) for cell in self.cells.values()]
-        for cell in cells:
-            del cell["by_matches"]
-            if cell["task"] == "single" and cell["peers"]:
-                cell["ours_us"] = statistics.median(peer["ours_us"] for peer in cell["peers"])
-                cell["fresh_us"] = cell["count_us"] = None
-        items = self.codeset.items
-        return {
-            "about": self.codeset.about,
-            "n_items": self.n,
-            "n_queries": len(self.bytes),
-            "n_unique": self.ours.index.n_codes,
-            "mean_active": float(items.n_active.mean()),
-            "n_bits": items.n_bits,
-            "signed": items.signed,
-            "cells": cells,
-        }
-
-
-def sizes(codeset):
+def sizes(folder, *, peers):
     """Return the bytes per item of each memory setting, and the seconds to build."""
+    codeset = index_sets.load(folder)
     items, data, n = codeset.items, codeset.items.to_bytes(), len(codeset.items)
     per_item = {}
 
@@ -359,7 +113,7 @@ def sizes(codeset):
         per_item[memory] = HammingIndex(items, memory=memory).n_bytes / n
 
     calls = {f"ours, {m}": functools.partial(build, m) for m in ("lean", "balanced")}
-    for b in index_peers.HASH_BITS if codeset.name not in HUGE else ():
+    for b in index_peers.HASH_BITS if peers else ():
         calls[f"Hash, b = {b}"] = functools.partial(index_peers.filled_hash, data, b)
     times = {name: [] for name in calls}
     for _ in range(BUILD_ROUNDS):
@@ -373,18 +127,35 @@ def sizes(codeset):
 
 def measured(name, options):
     """Return the record of one code set."""
-    progress(f"{name}: drawing codes")
-    codeset = index_sets.make(name)
-    bench = Bench(codeset, options.repeats, options.budget)
-    if name not in HUGE:
-        for build in index_peers.builders(codeset.items):
-            bench.compare(build)
-            gc.collect()
-    record = bench.record()
-    del bench
-    gc.collect()
-    rest = {"machine": machine(options), "sizes": sizes(codeset)}
-    return record | rest
+    peers = name not in HUGE
+    with tempfile.TemporaryDirectory() as folder:
+        progress(f"{name}: drawing codes")
+        apart(index_sets.save, name, folder)
+        record = apart(measure_ours, folder, options.repeats)
+        cells = {(c["task"], c["value"], c["n_threads"]): c for c in record["cells"]}
+        for kept in (False, True) if peers else ():
+            known = {}
+            for number in itertools.count():
+                found = apart(
+                    functools.partial(measure_peer, kept=kept),
+                    folder,
+                    number,
+                    options.repeats,
+                    options.budget,
+                    known,
+                    environment=KEEP_MEMORY if kept else None,
+                )
+                if found is None:
+                    break
+                for task, value, n_threads, peer in found:
+                    cells[task, value, n_threads]["peers"].append(peer)
+                    if n_threads == 1 and peer["us"]:
+                        known[task, value] = min(known.get((task, value), math.inf), peer["us"])
+        for cell in record["cells"]:
+            if cell["task"] == "single" and cell["peers"]:
+                cell["ours_us"] = statistics.median(peer["ours_us"] for peer in cell["peers"])
+        built = apart(functools.partial(sizes, peers=peers), folder)
+    return record | {"machine": machine(options), "sizes": built}
 
 
 # The table
@@ -427,7 +198,7 @@ ABOUT = {
 }
 
 
-def _rivals(kind, cell):
+def _rivals(kind, cell, *, kept=False):
     """Return the peers of a cell that one kind of row compares with."""
     belongs = {
         "range": lambda name: not name.startswith(index_peers.UNIQUE),
@@ -436,7 +207,11 @@ def _rivals(kind, cell):
         "flat": lambda name: name == "Flat, no heap",
         "ivf": lambda name: name.startswith("IVF"),
     }.get(kind, lambda name: not name.startswith(index_peers.ROUNDED))
-    return [peer for peer in cell["peers"] if peer["us"] is not None and belongs(peer["name"])]
+    return [
+        peer
+        for peer in cell["peers"]
+        if peer["us"] is not None and peer["kept"] == kept and belongs(peer["name"])
+    ]
 
 
 def _row(name, kind, value, cell, every):
@@ -452,6 +227,7 @@ def _row(name, kind, value, cell, every):
     best = min(rivals, key=lambda peer: peer["us"])
     others = _rivals(kind, every) if every else []
     fastest = min(others, key=lambda peer: peer["us"], default=None)
+    keeping = min(_rivals(kind, cell, kept=True), key=lambda peer: peer["us"], default=None)
     own = [peer["ours_us"] for peer in cell["peers"] if peer["us"] is not None]
     must, aim = goals(name, kind).get(value, (None, None))
     return {
@@ -463,6 +239,7 @@ def _row(name, kind, value, cell, every):
         "peer": best["name"],
         "theirs": best["us"],
         "ratio": best["ratio"],
+        "kept": keeping and keeping["ratio"],
         "all_cores": fastest and fastest["ratio"],
         "spread": max(own) / min(own),
         "must": must,
@@ -511,6 +288,7 @@ def _size_rows(name, record):
             "peer": peer,
             "theirs": theirs,
             "ratio": ratio,
+            "kept": None,
             "all_cores": None,
             "spread": None,
             "must": goal_of[kind][0],
@@ -541,6 +319,7 @@ def print_table(rows):
             "must",
             "aim",
             "",
+            "kept",
             "all",
             "±",
             "by",
@@ -552,12 +331,12 @@ def print_table(rows):
         cell = kind if row["value"] is None else f"{kind}, {at} = {row['value']}"
         mark = {None: "", True: "✓", False: "✗"}[row["reached"]]
         numbers = [row[key] for key in ("matches", "ours", "theirs", "ratio", "must", "aim")]
-        last = (mark, show(row["all_cores"]), show(row["spread"]), row["peer"] or "-")
-        lines.append((row["set"], cell, *map(show, numbers), *last))
+        last = (*(show(row[key]) for key in ("kept", "all_cores", "spread")), row["peer"] or "-")
+        lines.append((row["set"], cell, *map(show, numbers), mark, *last))
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     for line in lines:
         padded = [
-            text.ljust(width) if i in {0, 1, 11} else text.rjust(width)
+            text.ljust(width) if i in {0, 1, 12} else text.rjust(width)
             for i, (text, width) in enumerate(zip(line, widths, strict=True))
         ]
         print("  ".join(padded).rstrip())

@@ -1,6 +1,8 @@
 """The codes that the index is measured on: real, clustered, uniform sparse and dense."""
 
 import dataclasses
+import json
+from pathlib import Path
 
 import numpy as np
 
@@ -43,16 +45,36 @@ def make(name):
             words = np.empty(n, np.uint64)
             about = draw(rng, words)
             queries = _queries(rng, words)
-            return CodeSet(name, about, _codes(words), _codes(queries))
+            return CodeSet(name, about, _codes(words[:, None]), _codes(queries[:, None]))
     raise SystemExit(
         f"error: no code set {name!r}; there are {', '.join(REAL)}, and clustered, uniform or "
         f"dense followed by {', '.join(SIZES)}"
     )
 
 
-def _codes(words):
+def save(name, folder):
+    """Draw a code set into a folder, for `load`; return how many items it has."""
+    made = make(name)
+    for part in ("items", "queries"):
+        np.save(f"{folder}/{part}.npy", getattr(made, part).words)
+    said = {"name": name, "about": made.about, "signed": made.items.signed}
+    Path(folder, "set.json").write_text(json.dumps(said), encoding="utf-8")
+    return len(made.items)
+
+
+def load(folder):
+    """Return the code set in a folder."""
+    said = json.loads(Path(folder, "set.json").read_text(encoding="utf-8"))
+    items, queries = (
+        _codes(np.load(f"{folder}/{part}.npy"), signed=said["signed"])
+        for part in ("items", "queries")
+    )
+    return CodeSet(said["name"], said["about"], items, queries)
+
+
+def _codes(words, *, signed=False):
     words.flags.writeable = False  # so that Codes need not copy them
-    return Codes(words[:, None], 64)
+    return Codes(words, 64, signed=signed)
 
 
 def _real(name):

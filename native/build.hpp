@@ -56,7 +56,7 @@ class Numbering {
         }
     }
     Words<W> words_;
-    Vector<uint32_t> slots_;
+    std::vector<uint32_t> slots_;
     uint32_t n_ = 0;
 };
 
@@ -114,7 +114,7 @@ class Grouping {
         void put(uint64_t hash, uint32_t leader) {
             if (2 * ++n_entries_ > slots_.size()) {
                 // Entries keep only half of their hash, and are placed by that half at every size.
-                Vector<uint64_t> old(2 * slots_.size(), 0);
+                std::vector<uint64_t> old(2 * slots_.size(), 0);
                 old.swap(slots_);
                 for (const uint64_t entry : old)
                     if (entry) place(entry);
@@ -129,7 +129,7 @@ class Grouping {
             while (slots_[at]) at = (at + 1) & (slots_.size() - 1);
             slots_[at] = entry;
         }
-        Vector<uint64_t> slots_;
+        std::vector<uint64_t> slots_;
         size_t n_entries_ = 0;
     };
 
@@ -171,7 +171,7 @@ template <size_t W>
 Built build(const uint64_t* input, const int64_t* ids, size_t n, size_t n_words, const BuildOptions& options) {
     const Words<W> words(n_words);
     Numbering<W> numbering(n_words);
-    Vector<uint32_t> row_of(n);
+    std::vector<uint32_t> row_of(n);
     for (size_t i = 0; i < n; ++i) row_of[i] = numbering.number(input + i * n_words);
     const size_t n_codes = numbering.size();
     Vector<uint32_t> weights(n_codes, 0);

@@ -98,7 +98,7 @@ void build_keys(const Words<W>& words, const Vector<uint64_t>& codes, size_t n_c
     struct Dealt {
         uint32_t bucket, row;
     };
-    const std::unique_ptr<Dealt[], Free> dealt(static_cast<Dealt*>(allocate(n_keys * sizeof(Dealt))));
+    const auto dealt = std::make_unique_for_overwrite<Dealt[]>(n_keys);
     share(n_shares, n_threads, 1, [&](size_t first, size_t last) {
         for (size_t s = first; s < last; ++s)
             for_all(s * share_size, std::min((s + 1) * share_size, n_codes), [&](uint32_t row, uint32_t bucket) {

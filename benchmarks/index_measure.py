@@ -1,0 +1,314 @@
+"""Measures the index, or a peer beside it, in a process of its own.
+
+What earlier work left behind in a process decides whether `malloc` hands out warm pages or asks
+the system for fresh ones, and so up to half of a peer's time. So each peer starts in a new process,
+as in a program that uses just this one; ours is built beside it, and the two take turns.
+"""
+
+import concurrent.futures
+import functools
+import math
+import multiprocessing
+import os
+import statistics
+import sys
+import time
+
+import index_peers
+import index_sets
+import numpy as np
+
+from kinhash import HammingIndex
+
+RADII = (0, 1, 2, 3)
+TOP = (10, 100, 5000)
+N_CORES = os.cpu_count()
+SMALLEST = 0.01  # seconds; quicker calls are repeated
+TOO_SLOW = 2.0  # seconds per query from which a peer is left out
+SINGLE_UP_TO = 100_000  # items up to which queries are also asked one at a time
+CHECKED = (
+    1_000_000  # matches of a batch up to which each is compared, beyond which those of some rows
+)
+HOPELESS = 8.0  # times slower than the best peer, from which one thread is enough to know
+# Makes glibc keep all freed memory for the next answer, instead of giving large parts back.
+KEEP_MEMORY = {"MALLOC_MMAP_THRESHOLD_": "8000000000", "MALLOC_TRIM_THRESHOLD_": "16000000000"}
+
+
+def apart(function, *args, environment=None):
+    """Return what the function returns in a new process."""
+    before = dict(os.environ)
+    os.environ.update(environment or {})
+    try:
+        spawn = multiprocessing.get_context("spawn")
+        with concurrent.futures.ProcessPoolExecutor(1, mp_context=spawn) as pool:
+            return pool.submit(function, *args).result()
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+
+
+def progress(text):
+    """Say on stderr what is being done."""
+    print(f"{time.strftime('%H:%M:%S')}  {text}", file=sys.stderr, flush=True)
+
+
+def clock(call, n=1):
+    """Return the seconds of one call, as the mean of n."""
+    start = time.perf_counter()
+    for _ in range(n):
+        call()
+    return (time.perf_counter() - start) / n
+
+
+def alternate(calls, repeats):
+    """Return the median seconds of each call; they take turns."""
+    runs = [math.ceil(SMALLEST / max(clock(call), 1e-6)) for call in calls]
+    times = [[clock(call, n) for call, n in zip(calls, runs, strict=True)] for _ in range(repeats)]
+    return [statistics.median(column) for column in zip(*times, strict=True)]
+
+
+class Ours:
+    """The index with the faces of a peer; the previous answer's memory is used again."""
+
+    def __init__(self, codeset):
+        self.index = HammingIndex(codeset.items)
+        self.queries = codeset.queries
+        self.one_by_one = list(codeset.queries)
+        self.out = None
+
+    def search(self, task, value, n_threads, queries=None):
+        """Answer a batch; `queries` are all by default."""
+        queries = self.queries if queries is None else queries
+        search = self.index.search_radius if task == "range" else self.index.search_top_k
+        self.out = search(queries, value, out=self.out, n_threads=n_threads)
+        return self.out
+
+    def fresh(self, task, value, n_threads):
+        """Answer all queries into new memory."""
+        search = self.index.search_radius if task == "range" else self.index.search_top_k
+        search(self.queries, value, n_threads=n_threads)
+
+    def single(self, rows, radius):
+        """Answer some queries one at a time."""
+        for row in rows:
+            self.index.search_radius(self.one_by_one[row], radius, n_threads=1)
+
+
+# Checking
+
+
+def keys(lims, ids, distances, rows):
+    """Return (row, id, distance) of every match of some rows as one sorted number each."""
+    parts = [slice(int(lims[row]), int(lims[row + 1])) for row in rows]
+    ids = np.concatenate([np.asarray(ids[part], np.int64) for part in parts])
+    distances = np.concatenate([np.asarray(distances[part], np.int64) for part in parts])
+    row_of = np.repeat(np.arange(len(parts)), [part.stop - part.start for part in parts])
+    return np.sort(row_of << 44 | ids << 12 | distances)
+
+
+def sums(lims, ids, distances):
+    """Return a number for each row that depends on all its ids and distances, in any order."""
+    mixed = (np.asarray(ids, np.int64) + 1) * (2 * np.asarray(distances, np.int64) + 3)
+    return np.diff(np.concatenate([[0], np.cumsum(mixed)])[np.asarray(lims, np.int64)])
+
+
+def check_range(mine, answer, what):
+    """Fail unless both answers agree: all counts and sums, and each match of up to `CHECKED`."""
+    lims, distances, ids = answer
+    ours, theirs = (mine.offsets, mine.ids, mine.distances), (lims, ids, distances)
+    assert np.array_equal(mine.offsets, lims), f"{what}: numbers of matches differ from ours"
+    assert np.array_equal(sums(*ours), sums(*theirs)), f"{what} differs from ours"
+    rows = range(0, len(mine), 1 + len(mine.ids) // CHECKED)
+    assert np.array_equal(keys(*ours, rows), keys(*theirs, rows)), f"{what} differs from ours"
+
+
+def check_top_k(mine, answer, what, codeset, rows):
+    """Fail unless distances are equal, and ids too but for ties at a row's last distance."""
+    distances, ids = np.asarray(answer[0], np.int64), np.asarray(answer[1], np.int64)
+    n, k = ids.shape
+    wanted = mine.distances.reshape(n, k)
+    assert np.array_equal(wanted, distances), f"{what}: distances differ from ours"
+    inner = (wanted < wanted[:, -1:]).ravel()
+    row_of = np.repeat(np.arange(n), k)
+    ours, theirs = (row_of << 34 | found for found in (mine.ids, ids.ravel()))
+    assert np.array_equal(np.sort(ours[inner]), np.sort(theirs[inner])), f"{what}: ids differ"
+    asked, stored = codeset.queries.words[rows], codeset.items.words
+    for tied in (ours[~inner], theirs[~inner]):
+        assert len(np.unique(tied)) == len(tied), f"{what}: an id is found twice"
+        row, item = tied >> 34, tied & ((1 << 34) - 1)
+        true = np.bitwise_count(asked[row] ^ stored[item]).sum(axis=1)
+        assert np.array_equal(true, wanted[row, -1]), f"{what}: a distance is wrong"
+
+
+# In a process of its own
+
+
+def values_of(n):
+    """Return the radii and the k that are asked of n items."""
+    return {"range": RADII, "top_k": tuple(k for k in TOP if k <= n)}
+
+
+def measure_ours(folder, repeats):
+    """Return what is to be known of a code set, and a cell per task, value and number of threads."""
+    codeset = index_sets.load(folder)
+    items, n_queries = codeset.items, len(codeset.queries)
+    progress(f"{codeset.name}: ours among {len(items):,} items")
+    ours = Ours(codeset)
+    cells = []
+    for task, value in [
+        (task, v) for task, values in values_of(len(items)).items() for v in values
+    ]:
+        for n_threads in sorted({1, N_CORES}):
+            counts = ours.search(task, value, n_threads).counts
+            calls = [
+                functools.partial(ours.search, task, value, n_threads),
+                functools.partial(ours.fresh, task, value, n_threads),
+            ]
+            if task == "range":
+                count = functools.partial(ours.index.count_radius, n_threads=n_threads)
+                calls.append(functools.partial(count, ours.queries, value))
+            micro = [1e6 * seconds / n_queries for seconds in alternate(calls, repeats)]
+            explained = {"radius": value} if task == "range" else {"k": value}
+            cell = {
+                "task": task,
+                "value": value,
+                "n_threads": n_threads,
+                "matches": float(counts.mean()),
+                "ours_us": micro[0],
+                "fresh_us": micro[1],
+                "count_us": micro[2] if task == "range" else None,
+                "explain": ours.index.explain(ours.queries, **explained)
+                if n_threads == 1
+                else None,
+                "peers": [],
+            }
+            cells.append(cell)
+            if task == "range" and n_threads == 1 and len(items) <= SINGLE_UP_TO:
+                cells.append(
+                    cell | {"task": "single", "fresh_us": None, "count_us": None, "peers": []}
+                )
+    return {
+        "about": codeset.about,
+        "n_items": len(items),
+        "n_queries": n_queries,
+        "n_unique": ours.index.n_codes,
+        "mean_active": float(items.n_active.mean()),
+        "n_bits": items.n_bits,
+        "signed": items.signed,
+        "cells": cells,
+    }
+
+
+def measure_peer(folder, number, repeats, budget, known, kept):
+    """Return a list of (task, value, n_threads, what was measured) of one peer beside ours.
+
+    Args:
+        folder: Where the code set is.
+        number: Which of the peers; beyond the last, the answer is None.
+        repeats: Runs of each kind.
+        budget: Seconds for each task and value.
+        known: By task and value the fastest peer's microseconds so far, on one thread.
+        kept: Whether freed memory is kept, which is then said and only asked for range searches.
+    """
+    codeset = index_sets.load(folder)
+    builders = index_peers.builders(codeset.items)
+    if number >= len(builders):
+        return None
+    peer = builders[number]()
+    if kept and "range" not in peer.tasks:
+        return []
+    return Beside(codeset, peer, repeats, budget, known, kept).run()
+
+
+class Beside:
+    """A peer and ours, one after the other, over and over."""
+
+    def __init__(self, codeset, peer, repeats, budget, known, kept):
+        self.codeset, self.peer = codeset, peer
+        self.repeats, self.budget, self.known, self.kept = repeats, budget, known, kept
+        self.bytes = codeset.queries.to_bytes()
+        self.ours = Ours(codeset)
+        self.measured = []
+
+    def run(self):
+        """Measure all that the peer can do."""
+        n_items, values = len(self.codeset.items), values_of(len(self.codeset.items))
+        for task in self.peer.tasks if not self.kept else ("range",):
+            for value in values[task]:
+                progress(f"{self.codeset.name}: {self.peer.name}, {task} {value}")
+                us = self._compare(task, value, 1)
+                best = self.known.get((task, value), math.inf)
+                if us is None or us > HOPELESS * best:
+                    continue  # more threads, or single queries, will not change the order
+                if N_CORES > 1 and not self.kept:
+                    self._compare(task, value, N_CORES)
+                if task == "range" and n_items <= SINGLE_UP_TO:
+                    self._compare_single(value)
+        return self.measured
+
+    def _compare(self, task, value, n_threads):
+        index_peers.set_threads(n_threads)
+        peer, setting = self.peer, None
+        mine = self.ours.search(task, value, n_threads)
+        order = np.argsort(mine.counts, kind="stable")
+        if isinstance(peer, index_peers.IVF):
+            wanted = mine.distances.reshape(-1, value)
+            index_peers.set_threads(N_CORES)
+            setting = peer.tune(self.bytes, value, wanted, lambda call: clock(call, 2))
+            index_peers.set_threads(n_threads)
+        rows = self._affordable(task, value, n_threads, order)
+        if rows is None:
+            return self._add(task, value, n_threads, None, None, 0, setting)
+        what = f"{self.codeset.name}: {peer.name}, {task} {value}, {n_threads} threads"
+        asked = np.ascontiguousarray(self.bytes[rows])
+        search = functools.partial(getattr(peer, task), asked, value, n_threads)
+        queries = self.ours.queries[rows]
+        mine = self.ours.search(task, value, n_threads, queries)
+        if task == "range":
+            check_range(mine, search(), what)
+        elif not peer.name.startswith(index_peers.ROUNDED):
+            check_top_k(mine, search(), what, self.codeset, rows)
+        own = functools.partial(self.ours.search, task, value, n_threads, queries)
+        ours, theirs = alternate([own, search], self.repeats)
+        return self._add(task, value, n_threads, ours, theirs, len(rows), setting)
+
+    def _affordable(self, task, value, n_threads, order):
+        """Return the rows of as many queries as the budget allows; None if not even a few."""
+        few = order[np.linspace(0, len(order) - 1, 4).astype(int)]
+        asked = np.ascontiguousarray(self.bytes[few])
+        each = clock(lambda: getattr(self.peer, task)(asked, value, n_threads)) / len(few)
+        if each > TOO_SLOW:
+            return None
+        least = 4 if n_threads == 1 or each > 0.01 else 128  # FAISS splits larger batches only
+        n = np.clip(int(self.budget / self.repeats / each), least, len(order))
+        return np.sort(order[np.linspace(0, len(order) - 1, n).astype(int)])
+
+    def _compare_single(self, radius):
+        index_peers.set_threads(1)
+        counts = self.ours.search("range", radius, 1).counts
+        rows = self._affordable("range", radius, 1, np.argsort(counts, kind="stable"))
+        if rows is None:
+            return
+        asked = [np.ascontiguousarray(self.bytes[row : row + 1]) for row in rows]
+
+        def theirs():
+            for query in asked:
+                self.peer.range(query, radius, 1)
+
+        own = functools.partial(self.ours.single, rows, radius)
+        times = alternate([own, theirs], self.repeats)
+        self._add("single", radius, 1, *times, len(rows), None)
+
+    def _add(self, task, value, n_threads, ours, theirs, n_queries, setting):
+        """Note seconds of all queries; return the peer's microseconds for one."""
+        found = {
+            "name": self.peer.name,
+            "setting": setting,
+            "kept": self.kept,
+            "us": theirs and 1e6 * theirs / n_queries,
+            "ours_us": ours and 1e6 * ours / n_queries,
+            "ratio": theirs and theirs / ours,
+            "n_queries": int(n_queries),
+        }
+        self.measured.append((task, value, n_threads, found))
+        return found["us"]
