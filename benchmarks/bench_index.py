@@ -140,8 +140,7 @@ def measured(name, options):
                     functools.partial(measure_peer, kept=kept),
                     folder,
                     number,
-                    options.repeats,
-                    options.budget,
+                    options,
                     known,
                     environment=KEEP_MEMORY if kept else None,
                 )

@@ -149,7 +149,7 @@ def values_of(n):
 
 
 def measure_ours(folder, repeats):
-    """Return what is to be known of a code set, and a cell per task, value and number of threads."""
+    """Return what there is to know of a code set, and a cell per task, value and threads."""
     codeset = index_sets.load(folder)
     items, n_queries = codeset.items, len(codeset.queries)
     progress(f"{codeset.name}: ours among {len(items):,} items")
@@ -168,7 +168,10 @@ def measure_ours(folder, repeats):
                 count = functools.partial(ours.index.count_radius, n_threads=n_threads)
                 calls.append(functools.partial(count, ours.queries, value))
             micro = [1e6 * seconds / n_queries for seconds in alternate(calls, repeats)]
-            explained = {"radius": value} if task == "range" else {"k": value}
+            explained = None
+            if n_threads == 1:
+                by = {"radius": value} if task == "range" else {"k": value}
+                explained = ours.index.explain(ours.queries, **by)
             cell = {
                 "task": task,
                 "value": value,
@@ -177,9 +180,7 @@ def measure_ours(folder, repeats):
                 "ours_us": micro[0],
                 "fresh_us": micro[1],
                 "count_us": micro[2] if task == "range" else None,
-                "explain": ours.index.explain(ours.queries, **explained)
-                if n_threads == 1
-                else None,
+                "explain": explained,
                 "peers": [],
             }
             cells.append(cell)
@@ -199,14 +200,13 @@ def measure_ours(folder, repeats):
     }
 
 
-def measure_peer(folder, number, repeats, budget, known, kept):
+def measure_peer(folder, number, options, known, *, kept):
     """Return a list of (task, value, n_threads, what was measured) of one peer beside ours.
 
     Args:
         folder: Where the code set is.
         number: Which of the peers; beyond the last, the answer is None.
-        repeats: Runs of each kind.
-        budget: Seconds for each task and value.
+        options: `repeats`, runs of each kind, and `budget`, seconds for each task and value.
         known: By task and value the fastest peer's microseconds so far, on one thread.
         kept: Whether freed memory is kept, which is then said and only asked for range searches.
     """
@@ -217,15 +217,15 @@ def measure_peer(folder, number, repeats, budget, known, kept):
     peer = builders[number]()
     if kept and "range" not in peer.tasks:
         return []
-    return Beside(codeset, peer, repeats, budget, known, kept).run()
+    return Beside(codeset, peer, options, known, kept=kept).run()
 
 
 class Beside:
     """A peer and ours, one after the other, over and over."""
 
-    def __init__(self, codeset, peer, repeats, budget, known, kept):
-        self.codeset, self.peer = codeset, peer
-        self.repeats, self.budget, self.known, self.kept = repeats, budget, known, kept
+    def __init__(self, codeset, peer, options, known, *, kept):
+        self.codeset, self.peer, self.known, self.kept = codeset, peer, known, kept
+        self.repeats, self.budget = options.repeats, options.budget
         self.bytes = codeset.queries.to_bytes()
         self.ours = Ours(codeset)
         self.measured = []
@@ -258,7 +258,7 @@ class Beside:
             index_peers.set_threads(n_threads)
         rows = self._affordable(task, value, n_threads, order)
         if rows is None:
-            return self._add(task, value, n_threads, None, None, 0, setting)
+            return self._add((task, value, n_threads), (None, None), 0, setting)
         what = f"{self.codeset.name}: {peer.name}, {task} {value}, {n_threads} threads"
         asked = np.ascontiguousarray(self.bytes[rows])
         search = functools.partial(getattr(peer, task), asked, value, n_threads)
@@ -269,8 +269,8 @@ class Beside:
         elif not peer.name.startswith(index_peers.ROUNDED):
             check_top_k(mine, search(), what, self.codeset, rows)
         own = functools.partial(self.ours.search, task, value, n_threads, queries)
-        ours, theirs = alternate([own, search], self.repeats)
-        return self._add(task, value, n_threads, ours, theirs, len(rows), setting)
+        times = alternate([own, search], self.repeats)
+        return self._add((task, value, n_threads), times, len(rows), setting)
 
     def _affordable(self, task, value, n_threads, order):
         """Return the rows of as many queries as the budget allows; None if not even a few."""
@@ -297,10 +297,11 @@ class Beside:
 
         own = functools.partial(self.ours.single, rows, radius)
         times = alternate([own, theirs], self.repeats)
-        self._add("single", radius, 1, *times, len(rows), None)
+        self._add(("single", radius, 1), times, len(rows))
 
-    def _add(self, task, value, n_threads, ours, theirs, n_queries, setting):
-        """Note seconds of all queries; return the peer's microseconds for one."""
+    def _add(self, cell, times, n_queries, setting=None):
+        """Note the seconds of ours and theirs for all queries; return theirs for one, in us."""
+        ours, theirs = times
         found = {
             "name": self.peer.name,
             "setting": setting,
@@ -310,5 +311,5 @@ class Beside:
             "ratio": theirs and theirs / ours,
             "n_queries": int(n_queries),
         }
-        self.measured.append((task, value, n_threads, found))
+        self.measured.append((*cell, found))
         return found["us"]

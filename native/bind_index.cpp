@@ -10,6 +10,7 @@
 
 #include "build.hpp"
 #include "dispatch.hpp"
+#include "neighbours.hpp"
 #include "numpy_api.hpp"
 #include "search.hpp"
 
@@ -222,31 +223,27 @@ Segment view(const Built& built) {
 }
 
 nb::tuple build_segment(In<uint64_t, 2> words, In<int64_t, 1> ids, uint32_t levels, uint32_t n_chunks, bool groups,
-                        bool neighbours, double budget) {
+                        size_t n_listed, double budget) {
     const size_t n = words.shape(0), n_words = words.shape(1);
     expect(n < 0xffffffff, "a segment holds less than 2^32 items");
     expect(ids.shape(0) == n && n_words >= 1 && n_words <= MAX_WORDS, "words and ids do not fit");
     const size_t n_threads = std::max(1u, std::thread::hardware_concurrency());
     Built built;
+    Lists lists;
     {
         nb::gil_scoped_release nogil;
-        built = with_words(n_words, [&](auto w) {
-            return build<decltype(w)::value>(words.data(), ids.data(), n, n_words, {levels, n_chunks, groups, budget, n_threads});
-        });
-    }
-    Vector<uint32_t> near_starts, near_rows;
-    if (neighbours && built.levels == 2) {
-        nb::gil_scoped_release nogil;
-        const Segment segment = view(built);
-        const double left = budget * double(n) - 4.0 * double(built.key_rows[0].size() + built.key_starts[0].size() +
-                                                              built.key_rows[1].size() + built.key_starts[1].size());
         with_words(n_words, [&](auto w) {
-            return list_neighbours<decltype(w)::value>(segment, *active_kernels(), left, near_starts, near_rows);
+            constexpr size_t W = decltype(w)::value;
+            built = build<W>(words.data(), ids.data(), n, n_words, {levels, n_chunks, groups, budget, n_threads});
+            if (!n_listed || built.levels < 2) return;
+            const double left = budget * double(n) - 4.0 * double(built.key_rows[0].size() + built.key_starts[0].size() +
+                                                                  built.key_rows[1].size() + built.key_starts[1].size());
+            lists = list_neighbours<W>(view(built), *active_kernels(), n_listed, left, n_threads);
         });
     }
     nb::dict arrays, numbers;
-    arrays["near_starts"] = to_numpy(std::move(near_starts));
-    arrays["near_rows"] = to_numpy(std::move(near_rows));
+    arrays["near_starts"] = to_numpy(std::move(lists.starts));
+    arrays["near_rows"] = to_numpy(std::move(lists.rows));
     arrays["codes"] = to_numpy(std::move(built.codes));
     arrays["offsets"] = to_numpy(std::move(built.offsets));
     arrays["narrow_ids"] = to_numpy(std::move(built.narrow_ids));
@@ -377,5 +374,5 @@ void bind_index(nb::module_& module) {
         .def("count", &HeldSearcher::count, "queries"_a, "counts"_a, "n_threads"_a, "structure"_a = "")
         .def("top_k", &HeldSearcher::top_k, "queries"_a, "k"_a, "n_threads"_a);
     module.def("build_segment", &build_segment, "words"_a, "ids"_a, "levels"_a, "n_chunks"_a, "groups"_a,
-               "neighbours"_a, "budget"_a);
+               "n_listed"_a, "budget"_a);
 }

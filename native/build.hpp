@@ -179,7 +179,8 @@ Built build(const uint64_t* input, const int64_t* ids, size_t n, size_t n_words,
 
     Built out;
     out.n_words = n_words;
-    // Codes of one group come together, in the order of their leaders.
+    // Codes of one group come together, in the order of their leaders; near ones first, so that what
+    // a leader finds stands side by side.
     Vector<uint32_t> position(n_codes), leader_of, leaders;
     std::iota(position.begin(), position.end(), 0);
     Grouping<W> grouping(words, numbering.codes, n_codes);
@@ -190,8 +191,14 @@ Built build(const uint64_t* input, const int64_t* ids, size_t n, size_t n_words,
         out.group_starts.assign(leaders.size() + 1, 0);
         for (const uint32_t leader : leader_of) ++out.group_starts[leader + 1];
         std::partial_sum(out.group_starts.begin(), out.group_starts.end(), out.group_starts.begin());
-        Vector<uint32_t> next(out.group_starts.begin(), out.group_starts.end() - 1);
-        for (size_t row = 0; row < n_codes; ++row) position[row] = next[leader_of[row]]++;
+        const auto place_of = [&](size_t row) {
+            const uint64_t* const codes = numbering.codes.data();
+            return 3 * size_t(leader_of[row]) + words.distance(codes + row * n_words, codes + size_t(leaders[leader_of[row]]) * n_words);
+        };
+        std::vector<uint32_t> next(3 * leaders.size() + 1, 0);
+        for (size_t row = 0; row < n_codes; ++row) ++next[place_of(row) + 1];
+        std::partial_sum(next.begin(), next.end(), next.begin());
+        for (size_t row = 0; row < n_codes; ++row) position[row] = next[place_of(row)]++;
         for (const uint32_t row : leaders)
             out.leaders.insert(out.leaders.end(), numbering.codes.begin() + size_t(row) * n_words,
                                numbering.codes.begin() + size_t(row + 1) * n_words);

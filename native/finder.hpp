@@ -49,8 +49,7 @@ class Finder {
     Plan plan(const uint64_t* query, uint32_t radius, int asked = -1) const {
         const size_t n = segment_.n_codes();
         if (radius == 0 && segment_.slots.size && asked < 0) return Plan::lookup;
-        if (radius <= 2 && segment_.neighbours.starts.size && (asked < 0 || asked == int(Plan::neighbours)) &&
-            segment_.find(words_, query, words_.hash(query)) != NONE)
+        if (radius <= 2 && segment_.neighbours.starts.size && (asked < 0 || asked == int(Plan::neighbours)) && is_listed(query))
             return Plan::neighbours;
         const double compare = has_planes(query, radius) ? 0.1 : 0.2 * double(segment_.n_words), touch = n < 20000 ? 25 : 100;
         double best = int(Plan::scan) == asked ? -1 : compare * double(n);
@@ -314,16 +313,26 @@ class Finder {
             }
     }
 
-    // A code that is stored has its neighbours listed.
+    // Whether the query is a code whose neighbours are listed.
+    bool is_listed(const uint64_t* query) const {
+        const uint32_t row = segment_.find(words_, query, words_.hash(query));
+        const Span<uint32_t>& starts = segment_.neighbours.starts;
+        return row != NONE && starts[2 * size_t(row)] < starts[2 * size_t(row) + 2];
+    }
     void neighbours(const uint64_t* query, uint32_t radius, Hits& out, Work& work) const {
         const uint32_t row = segment_.find(words_, query, words_.hash(query));
-        if (row == NONE) return;
         out.push_back(hit(row, 0));
         const auto& [starts, rows] = segment_.neighbours;
         for (uint32_t distance = 1; distance <= radius; ++distance) {
             const size_t at = 2 * size_t(row) + distance - 1, end = std::min<size_t>(starts[at + 1], rows.size);
-            for (size_t i = starts[at]; i < end; ++i)
-                if (rows[i] < segment_.n_codes()) out.push_back(hit(rows[i], distance));
+            const size_t begin = std::min<size_t>(starts[at] + size_t(distance == 1), end);  // after the row itself
+            Hit* const to = out.room(end - begin);
+            size_t n = 0;
+            for (size_t i = begin; i < end; ++i) {
+                to[n] = hit(rows[i], distance);
+                n += rows[i] < segment_.n_codes();
+            }
+            out.add(n);
         }
         ++work.compared;
     }
@@ -406,30 +415,5 @@ class Finder {
     Vector<uint64_t> masks_;
     size_t n_used_ = 0;
 };
-
-// Lists every code's neighbours within two bits; gives up where they take more than `budget` bytes.
-template <size_t W>
-bool list_neighbours(const Segment& segment, const Kernels& kernels, double budget, Vector<uint32_t>& starts,
-                     Vector<uint32_t>& rows) {
-    Finder<W> finder(segment, kernels);
-    Hits near;
-    Work work;
-    starts.assign(1, 0);
-    for (size_t row = 0; row < segment.n_codes(); ++row) {
-        near.clear();
-        finder.within(finder.plan(segment.code(row), 2), segment.code(row), 2, near, work);
-        for (const uint32_t distance : {1u, 2u}) {
-            for (const Hit& one : near)
-                if (one.distance == distance) rows.push_back(one.row);
-            starts.push_back(uint32_t(rows.size()));
-        }
-        if (4.0 * double(starts.size() + rows.size()) > budget || rows.size() > 0xf0000000) {
-            starts.clear();
-            rows.clear();
-            return false;
-        }
-    }
-    return true;
-}
 
 }  // namespace kinhash

@@ -469,7 +469,14 @@ size_t write_ids(const uint32_t* ids, size_t n_ids, const uint32_t* offsets, con
     for (size_t h = 0; h < n_hits; ++h) {
         if (h + AHEAD < n_hits) __builtin_prefetch(ids + offsets[hits[h + AHEAD].row]);
         const size_t from = std::min<size_t>(offsets[hits[h].row], n_ids);
-        const size_t to = std::max(from, std::min<size_t>(offsets[hits[h].row + 1], n_ids));
+        size_t to = std::max(from, std::min<size_t>(offsets[hits[h].row + 1], n_ids));
+        // Buckets side by side are as good as one.
+        for (; h + 1 < n_hits && hits[h + 1].row == hits[h].row + 1; ++h) {
+            const size_t start = std::min<size_t>(offsets[hits[h + 1].row], n_ids);
+            const size_t next = std::min<size_t>(offsets[hits[h + 1].row + 1], n_ids);
+            if (start != to || next < to) break;  // in damaged files only
+            to = next;
+        }
         const size_t n = std::min(to - from, room - written), padded = round_up(n, 8);
         const uint32_t* in = ids + from;
         int64_t* const at = out + written;

@@ -33,18 +33,24 @@ struct Found {
 inline size_t append_by_distance(const Segments& segments, const Hits& hits, uint32_t radius, Hits& out) {
     uint32_t next[64 * MAX_WORDS + 2];
     std::fill_n(next, radius + 2, 0);
+    bool ordered = true;
+    uint16_t before = 0;
     for (const Hit& hit : hits) {
         __builtin_prefetch(segments[hit.segment]->offsets.data + hit.row);
         ++next[hit.distance + 1];
+        ordered &= before <= hit.distance;
+        before = hit.distance;
     }
-    for (uint32_t d = 0; d <= radius; ++d) next[d + 1] += next[d];
     Hit* const to = out.room(hits.size());
-    size_t items = 0;
-    for (const Hit& hit : hits) {
-        to[next[hit.distance]++] = hit;
-        items += segments[hit.segment]->count(hit.row);
+    if (ordered) {
+        std::copy(hits.begin(), hits.end(), to);
+    } else {
+        for (uint32_t d = 0; d <= radius; ++d) next[d + 1] += next[d];
+        for (const Hit& hit : hits) to[next[hit.distance]++] = hit;
     }
     out.add(hits.size());
+    size_t items = 0;
+    for (const Hit& hit : hits) items += segments[hit.segment]->count(hit.row);
     return items;
 }
 

@@ -97,7 +97,7 @@ struct Segment {
     Span<uint32_t> chunk_rows;    // n_chunks permutations of the rows
     uint32_t n_chunks = 0;
     double chunk_candidates = 0;  // rows that a look-up of one part gives, on average
-    // Neighbours: for each code the rows of those one bit away, then of those two bits away:
+    // Neighbours of some codes u: u itself and the rows one bit away, then those two bits away:
     // rows[starts[2u]] .. rows[starts[2u+1] - 1], and rows[starts[2u+1]] .. rows[starts[2u+2] - 1].
     Keys neighbours;
     Span<uint64_t> used;          // (n_words) bits that any code has: what additions may add
@@ -117,10 +117,11 @@ struct Segment {
         return std::max(begin(row), std::min<size_t>(offsets[row + 1], n_items()));
     }
     size_t count(size_t row) const {
-        const size_t from = begin(row), to = end(row);
-        if (!alive.size) return to - from;
+        return alive.size ? count_alive(row) : end(row) - begin(row);
+    }
+    size_t count_alive(size_t row) const {
         size_t total = 0;
-        for (size_t item = from; item < to; ++item) total += is_alive(item);
+        for (size_t item = begin(row), to = end(row); item < to; ++item) total += is_alive(item);
         return total;
     }
 

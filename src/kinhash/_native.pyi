@@ -82,6 +82,6 @@ def build_segment(
     levels: int,
     n_chunks: int,
     groups: bool,
-    neighbours: bool,
+    n_listed: int,
     budget: float,
 ) -> tuple[dict[str, npt.NDArray[Any]], dict[str, Any]]: ...

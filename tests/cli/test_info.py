@@ -64,7 +64,7 @@ def test_an_index_shows_its_numbers_and_structures(run, index, codes):
         "file": str(index),
         "bytes": index.stat().st_size,
         "kind": "index",
-        "format": 1,
+        "format": 2,
         "kinhash": kinhash.__version__,
         "n": 120,
         "n_bits": 16,

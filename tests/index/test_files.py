@@ -222,10 +222,10 @@ def test_foreign_files_are_refused(tmp_path, content):
 
 def test_a_newer_format_is_refused(saved):
     raw = bytearray(saved.read_bytes())
-    raw[8] = 2
+    raw[8] = 3
     saved.write_bytes(raw)
     with pytest.raises(
-        FormatError, match=r"of format 2; this release reads formats 1 to 1\. Upgrade kinhash"
+        FormatError, match=r"of format 3; this release reads formats 1 to 2\. Upgrade kinhash"
     ):
         HammingIndex.load(saved)
 
@@ -451,16 +451,17 @@ def test_files_of_every_past_format_answer_for_ever(version):
 def test_an_index_can_be_read_as_the_format_says(tmp_path, monkeypatch):
     text = (GOLDEN.parents[1] / "docs" / "formats.md").read_text("utf-8")
     monkeypatch.chdir(tmp_path)
-    shutil.copy(GOLDEN / "v1" / "index.kinhash", tmp_path)
+    shutil.copy(GOLDEN / "v2" / "index.kinhash", tmp_path)
     found = {}
     exec(re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)[-1], found)  # noqa: S102
-    codes = kinhash.load(GOLDEN / "v1" / "codes.kinhash")
+    codes = kinhash.load(GOLDEN / "v2" / "codes.kinhash")
     assert np.array_equal(found["words"], codes.words[found["ids"] // 10 % len(codes)])
     assert sorted(found["ids"]) == list(range(0, 4000, 10))
     blank = found["raw"][:12] + bytes(4) + found["raw"][16 : 24 + found["length"]]
     assert zlib.crc32(blank) == found["checksum"]
     header = files.read_header("index.kinhash")
-    assert found["index"] == header
+    assert found["index"] | {"format": found["version"]} == header
+    assert found["version"] == files.FORMAT
     for name in [*header, *header["numbers"], *header["sections"][0], *files.SECTIONS]:
         assert f"`{name}`" in text
 

@@ -37,7 +37,7 @@ def clustered(n_centres, n_each, n_bits=64):
 
 def built(codes, **options):
     """Return what the compiled core built of what was asked for: its arrays and numbers."""
-    none = {"levels": 0, "n_chunks": 0, "groups": False, "neighbours": False, "budget": 1e9}
+    none = {"levels": 0, "n_chunks": 0, "groups": False, "n_listed": 0, "budget": 1e9}
     return _native.build_segment(codes.words, np.arange(len(codes)), **none | options)
 
 
@@ -54,8 +54,8 @@ def test_lean_takes_no_tables_and_fast_more_than_balanced():
     lean, balanced, fast = map(planner.structures, ("lean", "balanced", "fast"))
     assert (lean.levels, lean.n_chunks, lean.budget) == (0, 0, 0)
     assert balanced.levels > 0
-    assert not balanced.neighbours
-    assert fast == dataclasses.replace(balanced, neighbours=True, budget=fast.budget)
+    assert lean.listed == 0 < balanced.listed < fast.listed == 1
+    assert fast == dataclasses.replace(balanced, listed=1.0, budget=fast.budget)
     assert fast.budget > balanced.budget > 0
 
 
@@ -137,18 +137,38 @@ def test_small_indexes_have_no_tables(memory):
     assert who_answers(index, sparse(20, 64, 5, seed=2), 2) == {"scan"}
 
 
+def lists(arrays):
+    """Return the rows in each list of neighbours: two lists per code."""
+    starts, rows = arrays["near_starts"].tolist(), arrays["near_rows"].tolist()
+    return [rows[a:b] for a, b in itertools.pairwise(starts)]
+
+
 def test_neighbours_within_two_bits_are_listed_where_the_budget_has_room():
     codes = packed([[0, 0, 0], [0, 0, 1], [0, 1, 1], [1, 1, 1]])
-    arrays, _ = built(codes, levels=2, neighbours=True)
-    starts, rows = arrays["near_starts"].tolist(), arrays["near_rows"].tolist()
-    # Rows one bit away, then rows two bits away, of 000, 001, 011 and 111 in turn.
-    lists = [sorted(rows[a:b]) for a, b in itertools.pairwise(starts)]
-    assert lists == [[1], [2], [0, 2], [3], [1, 3], [0], [2], [1]]
-    # Keys take 8 bytes: 6 with one bit removed and 4 with two; and 8 bytes more for two ends.
-    for budget, n_listed in ((0, 0), (25, 0), (1000, len(rows))):
-        arrays, _ = built(codes, levels=2, neighbours=True, budget=budget)
-        assert len(arrays["near_rows"]) == n_listed
-    assert len(built(codes, levels=1, neighbours=True)[0]["near_starts"]) == 0
+    arrays, _ = built(codes, levels=2, n_listed=4)
+    # The own row and rows one bit away, then rows two bits away, of 000, 001, 011 and 111 in turn.
+    assert lists(arrays) == [[0, 1], [2], [1, 0, 2], [3], [2, 1, 3], [0], [3, 2], [1]]
+    # Keys take 8 bytes: 6 with one bit removed and 4 with two; and 8 bytes more for two ends. The
+    # lists take 36 bytes for where they start, and 4 for each row.
+    least = (8 * (6 + 4) + 8 + 36) / 4
+    for budget, n_rows in ((0, 0), (least, 0), (least + 3, 3), (least + 6, 3), (least + 7, 7)):
+        arrays, _ = built(codes, levels=2, n_listed=4, budget=budget)
+        assert len(arrays["near_rows"]) == n_rows
+    assert len(built(codes, levels=1, n_listed=4)[0]["near_starts"]) == 0
+
+
+def test_the_codes_with_most_items_are_listed_first():
+    codes = packed([[0, 0, 0], [0, 0, 1], [0, 1, 1], [1, 1, 1]])[[0, 1, 2, 3, 2, 2, 1]]
+    arrays, _ = built(codes, levels=2, n_listed=2)
+    assert lists(arrays) == [[], [], [1, 0, 2], [3], [2, 1, 3], [0], [], []]
+    # Where they have few of the items, hardly a query would be one of them.
+    assert len(built(sparse(100, 64, 6), levels=2, n_listed=24)[0]["near_starts"]) == 0
+    assert len(built(sparse(100, 64, 6), levels=2, n_listed=25)[0]["near_starts"]) == 201
+
+
+def test_codes_far_from_all_others_are_listed_too():
+    arrays, _ = built(packed([[1, 1, 1, 0, 0, 0], [0, 0, 0, 1, 1, 1]]), levels=2, n_listed=2)
+    assert lists(arrays) == [[0], [], [1], []]
 
 
 # Who answers
@@ -172,6 +192,14 @@ def test_stored_codes_have_their_neighbours_listed():
     assert who_answers(index, codes[:20], 2) == {"neighbours"}
     strange = packed(np.ones((3, 64), int))
     assert "neighbours" not in who_answers(index, strange, 2)
+
+
+def test_heavy_codes_have_their_neighbours_listed_in_balanced_memory_too():
+    rng = np.random.default_rng(0)
+    codes = sparse(3000, 64, 6)
+    index = HammingIndex(Codes.concatenate([codes, codes[rng.integers(0, 20, 20000)]]))
+    assert who_answers(index, codes[:20], 2) == {"neighbours"}
+    assert "neighbours" not in who_answers(index, codes[1000:1020], 2)
 
 
 def test_clustered_codes_are_found_by_groups_at_larger_radii():

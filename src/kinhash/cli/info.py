@@ -57,7 +57,7 @@ def _index_facts(file: Path, *, verify: bool) -> dict[str, Any]:
     n_bytes = sum(array.nbytes for array in arrays.values())
     return {
         "kind": header["kind"],
-        "format": files.FORMAT,
+        "format": header["format"],
         "kinhash": header["kinhash"],
         "n": header["n_items"],
         "n_bits": header["n_bits"],

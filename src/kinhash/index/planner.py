@@ -17,14 +17,14 @@ class Structures:
     levels: int  # of deletion keys: codes filed with one, or two, of their bits removed
     n_chunks: int  # parts of the bits, for codes too dense for deletion keys
     groups: bool  # codes around leaders, for larger radii
-    neighbours: bool  # each code's neighbours within two bits, listed
+    listed: float  # codes per item, the heaviest, with lists of neighbours within two bits
     budget: float  # bytes per item for deletion keys, chunks and neighbours together
 
 
 MEMORY = {
-    "lean": Structures(levels=0, n_chunks=0, groups=True, neighbours=False, budget=0.0),
-    "balanced": Structures(levels=2, n_chunks=4, groups=True, neighbours=False, budget=48.0),
-    "fast": Structures(levels=2, n_chunks=4, groups=True, neighbours=True, budget=512.0),
+    "lean": Structures(levels=0, n_chunks=0, groups=True, listed=0.0, budget=0.0),
+    "balanced": Structures(levels=2, n_chunks=4, groups=True, listed=1 / 64, budget=48.0),
+    "fast": Structures(levels=2, n_chunks=4, groups=True, listed=1.0, budget=512.0),
 }
 
 _WORDS = {

@@ -32,7 +32,7 @@ class Segment:
             0 if small else wanted.levels,
             0 if small else wanted.n_chunks,
             wanted.groups and not small,
-            wanted.neighbours and not small,
+            0 if small else int(wanted.listed * len(ids)),
             wanted.budget,
         )
         return cls(arrays, numbers, _native.Segment(arrays, numbers), None)
