@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <memory>
 #include <mutex>
+#include <optional>
 
 #include "build.hpp"
 #include "dispatch.hpp"
@@ -35,19 +36,22 @@ const std::string PLAN_NAMES[N_PLANS] = {"lookup", "deletions", "chunks", "group
 // here for the next answer of about its size.
 class Pool {
   public:
-    static constexpr size_t LEAST = 1 << 13, LARGE = 1 << 22, MOST = size_t(1) << 29;
+    static constexpr size_t LEAST = 1 << 10, LARGE = 1 << 22, MOST = size_t(1) << 29;
     struct Buffer {
         std::unique_ptr<char, Free> data;
         size_t size;
     };
     Buffer take(size_t size) {
-        if (size >= LEAST) {
+        if (size < LEAST) return {allocate(size), size};
+        // The one used last is still in the cache. Of large ones, the smallest that fits, and none much
+        // larger: that is another answer's, soon to return.
+        const bool large = size >= LARGE;
+        const size_t most = large ? size + size / 3 : 4 * size;
+        {
             std::lock_guard guard(mutex_);
-            // The smallest that fits, and not one much larger: that is another answer's, soon to return.
-            const size_t most = size < LARGE ? 2 * size : size + size / 3;
             size_t best = free_.size();
-            for (size_t i = 0; i < free_.size(); ++i)
-                if (free_[i].size >= size && free_[i].size < most && (best == free_.size() || free_[i].size < free_[best].size))
+            for (size_t i = free_.size(); i-- > 0 && (large || best == free_.size());)
+                if (free_[i].size >= size && free_[i].size <= most && (best == free_.size() || free_[i].size < free_[best].size))
                     best = i;
             if (best < free_.size()) {
                 Buffer found = std::move(free_[best]);
@@ -55,16 +59,13 @@ class Pool {
                 held_ -= found.size;
                 return found;
             }
-            size += size / 8;  // the next answer may be a little larger
         }
+        size = large ? size + size / 8 : std::bit_ceil(size);  // the next answer may be a little larger
         return {allocate(size), size};
     }
-    static std::unique_ptr<char, Free> allocate(size_t size) {
-        return std::unique_ptr<char, Free>(static_cast<char*>(kinhash::allocate(size)));
-    }
     void give_back(Buffer buffer) {
-        std::lock_guard guard(mutex_);
         if (buffer.size < LEAST || buffer.size > MOST) return;
+        std::lock_guard guard(mutex_);
         while (!free_.empty() && (held_ + buffer.size > MOST || free_.size() >= MOST_BUFFERS)) {
             held_ -= free_.front().size;  // the one that has waited longest
             free_.erase(free_.begin());
@@ -78,35 +79,42 @@ class Pool {
     }
 
   private:
+    static std::unique_ptr<char, Free> allocate(size_t size) {
+        return std::unique_ptr<char, Free>(static_cast<char*>(kinhash::allocate(size)));
+    }
     static constexpr size_t MOST_BUFFERS = 32;
     std::mutex mutex_;
     std::vector<Buffer> free_;
     size_t held_ = 0;
 };
 
-// An array that is written here and read-only in Python; a large one is from the pool.
-template <typename T>
-class Fresh {
+// The arrays of an answer in one piece of memory: written here, read-only in Python.
+class Answer {
   public:
-    explicit Fresh(size_t n) {
-        if (n * sizeof(T) < Pool::LEAST) {
-            array_ = numpy_array<T>(n, &data_);
-            return;
-        }
-        auto buffer = std::make_unique<Pool::Buffer>(Pool::instance().take(n * sizeof(T)));
-        data_ = reinterpret_cast<T*>(buffer->data.get());
-        nb::capsule owner(buffer.release(), [](void* p) noexcept {
+    int64_t *offsets, *ids;
+    int32_t* distances;
+
+    Answer(size_t n_queries, size_t n) : n_offsets_(n_queries + 1), n_(n) {
+        const size_t distances_at = round_up(8 * n, CACHE_LINE), offsets_at = round_up(distances_at + 4 * n, CACHE_LINE);
+        buffer_ = std::make_unique<Pool::Buffer>(Pool::instance().take(offsets_at + 8 * n_offsets_));
+        char* const data = buffer_->data.get();
+        ids = reinterpret_cast<int64_t*>(data);
+        distances = reinterpret_cast<int32_t*>(data + distances_at);
+        offsets = reinterpret_cast<int64_t*>(data + offsets_at);
+    }
+    // (offsets, ids, distances); only once.
+    nb::tuple arrays() {
+        nb::capsule owner(buffer_.release(), [](void* p) noexcept {
             std::unique_ptr<Pool::Buffer> held(static_cast<Pool::Buffer*>(p));
             Pool::instance().give_back(std::move(*held));
         });
-        array_ = numpy_array(data_, n, std::move(owner));
+        return nb::steal<nb::tuple>(PyTuple_Pack(3, numpy_array(offsets, n_offsets_, owner).ptr(), numpy_array(ids, n_, owner).ptr(),
+                                                 numpy_array(distances, n_, owner).ptr()));
     }
-    T* data() { return data_; }
-    nb::object array() { return std::move(array_); }
 
   private:
-    T* data_;
-    nb::object array_;
+    size_t n_offsets_, n_;
+    std::unique_ptr<Pool::Buffer> buffer_;
 };
 
 template <typename T>
@@ -292,22 +300,17 @@ class HeldSearcher {
     nb::tuple radius(nb::handle queries, uint32_t radius, bool sort, size_t n_threads, const char* structure) {
         const Rows rows = checked(queries);
         const int asked = plan_named(structure);
-        auto found = searcher_->take_found();
+        std::optional<Answer> answer;
         {
             nb::gil_scoped_release nogil;
+            auto found = searcher_->take_found();
             searcher_->radius(rows.data, rows.n, radius, n_threads, asked, *found);
-        }
-        const size_t n = size_t(found->offsets.back());
-        auto offsets = Fresh<int64_t>(found->offsets.size());
-        auto ids = Fresh<int64_t>(n);
-        auto distances = Fresh<int32_t>(n);
-        {
-            nb::gil_scoped_release nogil;
-            std::copy(found->offsets.begin(), found->offsets.end(), offsets.data());
-            expand(searcher_->segments(), *found, sort, *active_kernels(), n_threads, ids.data(), distances.data());
+            answer.emplace(rows.n, size_t(found->offsets.back()));
+            std::copy(found->offsets.begin(), found->offsets.end(), answer->offsets);
+            expand(searcher_->segments(), *found, sort, *active_kernels(), n_threads, answer->ids, answer->distances);
             searcher_->give_back(std::move(found));
         }
-        return nb::make_tuple(offsets.array(), ids.array(), distances.array());
+        return answer->arrays();
     }
 
     // (n_queries, radius + 1) numbers of items; returns the work done.
@@ -324,20 +327,18 @@ class HeldSearcher {
         return work_done(work);
     }
 
-    // (offsets, ids, distances) of the k nearest, and the work done; k must not be more than there are.
+    // (offsets, ids, distances) of the k nearest, and beside it the work done; k must not be more than there are.
     nb::tuple top_k(nb::handle queries, size_t k, size_t n_threads) {
         const Rows rows = checked(queries);
         expect(k <= n_items_, "there are fewer items than k");
-        auto offsets = Fresh<int64_t>(rows.n + 1);
-        auto ids = Fresh<int64_t>(rows.n * k);
-        auto distances = Fresh<int32_t>(rows.n * k);
+        Answer answer(rows.n, rows.n * k);
         Work work;
         {
             nb::gil_scoped_release nogil;
-            for (size_t i = 0; i <= rows.n; ++i) offsets.data()[i] = int64_t(i * k);
-            work = searcher_->top_k(rows.data, rows.n, k, n_threads, ids.data(), distances.data());
+            for (size_t i = 0; i <= rows.n; ++i) answer.offsets[i] = int64_t(i * k);
+            work = searcher_->top_k(rows.data, rows.n, k, n_threads, answer.ids, answer.distances);
         }
-        return nb::make_tuple(offsets.array(), ids.array(), distances.array(), work_done(work));
+        return nb::make_tuple(answer.arrays(), work_done(work));
     }
 
     size_t n_items() const { return n_items_; }
@@ -349,6 +350,7 @@ class HeldSearcher {
         return rows;
     }
     static int plan_named(const char* structure) {
+        if (!*structure) return -1;
         const auto* name = std::find(std::begin(PLAN_NAMES), std::end(PLAN_NAMES), structure);
         return name == std::end(PLAN_NAMES) ? -1 : int(name - PLAN_NAMES);
     }

@@ -428,21 +428,9 @@ size_t scan_blocks(const uint64_t* planes, const uint64_t* codes, size_t n, size
             const size_t start = row + 64 * part;
             uint64_t hits = ~less[part];
             if (start + 64 > n) hits &= start < n ? (uint64_t(1) << (n - start)) - 1 : 0;
-            // Many codes side by side come in quickly; for a few, the planes are at hand and the codes are not.
-            if (__builtin_popcountll(hits) >= 4)
-                for (; hits; hits &= hits - 1) {
-                    const size_t i = start + size_t(__builtin_ctzll(hits));
-                    out[found++] = {uint32_t(first.row + i), first.segment, uint16_t(distance(codes + i * n_words, query, n_words))};
-                }
             for (; hits; hits &= hits - 1) {
-                const size_t i = size_t(__builtin_ctzll(hits));
-                uint32_t shared = 0, active = 0;
-#pragma GCC unroll 8
-                for (size_t b = 0; b < SUM_BITS; ++b) shared |= uint32_t(sum[b][part] >> i & 1) << b;
-#pragma GCC unroll 16
-                for (size_t b = 0; b < ALL_BITS; ++b)
-                    if (b < n_counts) active |= uint32_t(block[(64 * n_words + b) * PLANE_WORDS + part] >> i & 1) << b;
-                out[found++] = {uint32_t(first.row + start + i), first.segment, uint16_t(active + k - 2 * shared)};
+                const size_t i = start + size_t(__builtin_ctzll(hits));
+                out[found++] = {uint32_t(first.row + i), first.segment, uint16_t(distance(codes + i * n_words, query, n_words))};
             }
         }
     }

@@ -12,7 +12,7 @@
 
 namespace kinhash {
 
-inline constexpr size_t HUGE_PAGE = size_t(1) << 21, CACHE_LINE = 64;
+inline constexpr size_t HUGE_PAGE = size_t(1) << 21, CACHE_LINE = 64, SMALL = 1 << 12;
 
 struct Free {
     void operator()(void* data) const { std::free(data); }
@@ -20,11 +20,16 @@ struct Free {
 
 // Freed by the above.
 inline void* allocate(size_t size) {
+    // Aligning takes longer than getting a small piece.
+    if (size < SMALL) {
+        if (void* const data = std::malloc(size ? size : 1)) return data;
+        throw std::bad_alloc();
+    }
     // Less than two huge pages hardly fill one.
     const size_t alignment = size < 2 * HUGE_PAGE ? CACHE_LINE : HUGE_PAGE;
     const size_t rounded = (size + alignment - 1) / alignment * alignment;
     if (rounded < size) throw std::bad_alloc();
-    void* const data = std::aligned_alloc(alignment, rounded ? rounded : alignment);
+    void* const data = std::aligned_alloc(alignment, rounded);
     if (!data) throw std::bad_alloc();
 #ifdef __linux__
     if (alignment == HUGE_PAGE) madvise(data, rounded, MADV_HUGEPAGE);  // where refused, small pages do

@@ -50,14 +50,3 @@ nb::object numpy_array(T* data, size_t n, nb::object owner) {
     if (PyArray_SetBaseObject(reinterpret_cast<PyArrayObject*>(array), owner.release().ptr()) < 0) throw nb::python_error();
     return result;
 }
-
-// A read-only array of its own memory, to be written at `data` before anybody sees it.
-template <typename T>
-nb::object numpy_array(size_t n, T** data) {
-    npy_intp shape = npy_intp(n);
-    PyObject* array = PyArray_SimpleNew(1, &shape, NUMPY_TYPE<T>);
-    if (!array) throw nb::python_error();
-    *data = static_cast<T*>(PyArray_DATA(reinterpret_cast<PyArrayObject*>(array)));
-    PyArray_CLEARFLAGS(reinterpret_cast<PyArrayObject*>(array), NPY_ARRAY_WRITEABLE);
-    return nb::steal(array);
-}

@@ -20,6 +20,7 @@ from kinhash.matches import Matches
 Array = npt.NDArray[Any]
 
 _N_CORES = os.cpu_count() or 1
+_new = object.__new__
 PAIR_QUERIES = 4096  # codes whose neighbours are found at a time when grouping duplicates
 
 
@@ -140,14 +141,23 @@ class HammingIndex:
         Raises:
             InvalidInputError: `queries` differ in `n_bits`, or `radius` is negative.
         """
-        self._check_codes(queries, "`queries`")
-        radius = min(_checked_integer("radius", radius, 0), self._farthest)
-        n_threads = _checked_threads(n_threads)
+        # What is right is seen here: for one query, calls would cost more than the search.
+        if (
+            type(queries) is not Codes
+            or queries._n_bits != self._n_bits  # noqa: SLF001 - no call
+            or queries._signed != self._signed  # noqa: SLF001
+        ):
+            self._check_codes(queries, "`queries`")
+        if type(radius) is not int or not 0 <= radius <= self._farthest:
+            radius = min(_checked_integer("radius", radius, 0), self._farthest)
+        if type(n_threads) is not int or n_threads < 1:
+            n_threads = _checked_threads(n_threads)
         searcher = self._state.searcher if allowed is None else self._restricted(allowed)
         if out is not None:
             _release(out)
-        found = searcher.radius(queries.words, radius, sort, n_threads)
-        return Matches._trusted(found)  # noqa: SLF001 - own arrays
+        matches = _new(Matches)
+        matches._parts = searcher.radius(queries._words, radius, sort, n_threads)  # noqa: SLF001
+        return matches
 
     def search_top_k(
         self,
@@ -179,8 +189,8 @@ class HammingIndex:
         searcher = self._state.searcher if allowed is None else self._restricted(allowed)
         if out is not None:
             _release(out)
-        found = searcher.top_k(queries.words, min(k, searcher.n_items()), n_threads)
-        return Matches._trusted(found[:3])  # noqa: SLF001 - own arrays
+        found, _ = searcher.top_k(queries.words, min(k, searcher.n_items()), n_threads)
+        return Matches._trusted(found)  # noqa: SLF001 - own arrays
 
     def count_radius(
         self,
@@ -217,7 +227,7 @@ class HammingIndex:
             work, what = searcher.count(queries.words, counts, 1), f"Radius {radius}"
         else:
             k = min(_checked_integer("k", k, 1), searcher.n_items())
-            work, what = searcher.top_k(queries.words, k, 1)[3], f"The {k} nearest"
+            work, what = searcher.top_k(queries.words, k, 1)[1], f"The {k} nearest"
         return planner.in_words(
             work, what=what, n_queries=len(queries), n_codes=self.n_codes, n_items=len(self)
         )
