@@ -1,5 +1,6 @@
 #include "bind_index.hpp"
 
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -230,11 +231,11 @@ Segment view(const Built& built) {
     return s;
 }
 
-nb::tuple build_segment(In<uint64_t, 2> words, In<int64_t, 1> ids, uint32_t levels, uint32_t n_chunks, bool groups,
+nb::tuple build_segment(In<uint64_t, 2> words, std::optional<In<int64_t, 1>> ids, uint32_t levels, uint32_t n_chunks, bool groups,
                         size_t n_listed, double budget) {
     const size_t n = words.shape(0), n_words = words.shape(1);
     expect(n < 0xffffffff, "a segment holds less than 2^32 items");
-    expect(ids.shape(0) == n && n_words >= 1 && n_words <= MAX_WORDS, "words and ids do not fit");
+    expect((!ids || ids->shape(0) == n) && n_words >= 1 && n_words <= MAX_WORDS, "words and ids do not fit");
     const size_t n_threads = std::max(1u, std::thread::hardware_concurrency());
     Built built;
     Lists lists;
@@ -242,7 +243,7 @@ nb::tuple build_segment(In<uint64_t, 2> words, In<int64_t, 1> ids, uint32_t leve
         nb::gil_scoped_release nogil;
         with_words(n_words, [&](auto w) {
             constexpr size_t W = decltype(w)::value;
-            built = build<W>(words.data(), ids.data(), n, n_words, {levels, n_chunks, groups, budget, n_threads});
+            built = build<W>(words.data(), ids ? ids->data() : nullptr, n, n_words, {levels, n_chunks, groups, budget, n_threads});
             if (!n_listed || built.levels < 2) return;
             const double left = budget * double(n) - 4.0 * double(built.key_rows[0].size() + built.key_starts[0].size() +
                                                                   built.key_rows[1].size() + built.key_starts[1].size());
@@ -375,6 +376,6 @@ void bind_index(nb::module_& module) {
         .def("radius", &HeldSearcher::radius, "queries"_a, "radius"_a, "sort"_a, "n_threads"_a, "structure"_a = "")
         .def("count", &HeldSearcher::count, "queries"_a, "counts"_a, "n_threads"_a, "structure"_a = "")
         .def("top_k", &HeldSearcher::top_k, "queries"_a, "k"_a, "n_threads"_a);
-    module.def("build_segment", &build_segment, "words"_a, "ids"_a, "levels"_a, "n_chunks"_a, "groups"_a,
+    module.def("build_segment", &build_segment, "words"_a, "ids"_a.none(), "levels"_a, "n_chunks"_a, "groups"_a,
                "n_listed"_a, "budget"_a);
 }

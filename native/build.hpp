@@ -1,10 +1,7 @@
 // Builds the arrays of a segment from codes and ids.
 #pragma once
 
-#include <numeric>
-
-#include "deletions.hpp"
-#include "segment.hpp"
+#include "grouping.hpp"
 
 namespace kinhash {
 
@@ -31,8 +28,27 @@ template <size_t W>
 class Numbering {
   public:
     explicit Numbering(size_t n_words) : words_(n_words), slots_(1024, 0) {}
-    uint32_t number(const uint64_t* code) {
-        const uint64_t hash = words_.hash(code);
+    // Numbers n codes.
+    void number(const uint64_t* input, size_t n, uint32_t* numbers) {
+        constexpr size_t AHEAD = 16;  // codes whose slots are on their way from memory; half as many whose codes are
+        uint64_t hashes[AHEAD];
+        const size_t n_words = words_.count();
+        for (size_t i = 0; i < n + AHEAD; ++i) {
+            if (i >= AHEAD) numbers[i - AHEAD] = number(input + (i - AHEAD) * n_words, hashes[i % AHEAD]);
+            if (i < n) {
+                hashes[i % AHEAD] = words_.hash(input + i * n_words);
+                __builtin_prefetch(slots_.data() + (hashes[i % AHEAD] & (slots_.size() - 1)));
+            }
+            if (i >= AHEAD / 2 && i < n + AHEAD / 2)
+                if (const uint32_t slot = slots_[hashes[(i - AHEAD / 2) % AHEAD] & (slots_.size() - 1)])
+                    __builtin_prefetch(codes.data() + size_t(slot - 1) * n_words);
+        }
+    }
+    Vector<uint64_t> codes;
+    size_t size() const { return n_; }
+
+  private:
+    uint32_t number(const uint64_t* code, uint64_t hash) {
         size_t at = hash & (slots_.size() - 1);
         for (; slots_[at]; at = (at + 1) & (slots_.size() - 1))
             if (words_.equal(codes.data() + size_t(slots_[at] - 1) * words_.count(), code))
@@ -43,10 +59,6 @@ class Numbering {
         if (2 * size_t(n_) > slots_.size()) grow();
         return row;
     }
-    Vector<uint64_t> codes;
-    size_t size() const { return n_; }
-
-  private:
     void grow() {
         slots_.assign(2 * slots_.size(), 0);
         for (uint32_t row = 0; row < n_; ++row) {
@@ -60,119 +72,13 @@ class Numbering {
     uint32_t n_ = 0;
 };
 
-// Which leader each code follows: greedily, heaviest codes first, a code within two bits of a leader
-// joins it, any other becomes one. Returns no groups where leaders would be more than a third, or
-// where codes are so dense that finding their leaders would cost more than it saves.
-template <size_t W>
-class Grouping {
-  public:
-    Grouping(const Words<W>& words, const Vector<uint64_t>& codes, size_t n) : words_(words), codes_(codes), n_(n) {}
-
-    bool run(const Vector<uint32_t>& weights, Vector<uint32_t>& leader_of, Vector<uint32_t>& leaders) {
-        // Heaviest first; those of equal weight as they come.
-        const uint32_t heaviest = n_ ? *std::max_element(weights.begin(), weights.end()) : 0;
-        Vector<uint32_t> starts(size_t(heaviest) + 2, 0), order(n_);
-        for (const uint32_t weight : weights) ++starts[heaviest - weight + 1];
-        std::partial_sum(starts.begin(), starts.end(), starts.begin());
-        for (uint32_t row = 0; row < n_; ++row) order[starts[heaviest - weights[row]]++] = row;
-        leader_of.assign(n_, NONE);
-        // Dense codes have thousands of keys each, and hardly a neighbour that shares one.
-        size_t n_keys = 0;
-        for (uint32_t row = 0; row < n_; ++row) n_keys += n_deletions(words_.active(code(row)), 2);
-        if (n_keys > MOST_KEYS * n_) return false;
-        for (size_t i = 0; i < n_; ++i) {
-            const uint32_t row = order[i];
-            if (i == 0) fetch(row);
-            std::swap(hashes_, next_);
-            if (i + 1 < n_) fetch(order[i + 1]);  // on its way from memory while this one is compared
-            uint32_t found = nearest(row, leaders);
-            if (found == NONE) {
-                found = uint32_t(leaders.size());
-                leaders.push_back(row);
-                insert(row, found);
-                if (leaders.size() * 3 > n_ + 3) return false;
-            }
-            leader_of[row] = found;
-        }
-        return true;
-    }
-
-  private:
-    static constexpr size_t MOST_KEYS = 600;  // per code, on average: 34 active bits
-
-    // Leaders by what is left of their codes when a number of bits is removed.
-    class Table {
-      public:
-        Table() : slots_(1 << 12, 0) {}
-        void prefetch(uint64_t hash) const { __builtin_prefetch(slots_.data() + first(hash)); }
-        // Calls f(leader) for those filed under the hash, or one that has the same upper half.
-        template <typename F>
-        void each(uint64_t hash, const F& f) const {
-            for (size_t at = first(hash); slots_[at]; at = (at + 1) & (slots_.size() - 1))
-                if (!((slots_[at] ^ hash) >> 32)) f(uint32_t(slots_[at]) - 1);
-        }
-        void put(uint64_t hash, uint32_t leader) {
-            if (2 * ++n_entries_ > slots_.size()) {
-                // Entries keep only half of their hash, and are placed by that half at every size.
-                std::vector<uint64_t> old(2 * slots_.size(), 0);
-                old.swap(slots_);
-                for (const uint64_t entry : old)
-                    if (entry) place(entry);
-            }
-            place((hash >> 32 << 32) | (leader + 1));
-        }
-
-      private:
-        size_t first(uint64_t hash) const { return (hash >> 32) & (slots_.size() - 1); }
-        void place(uint64_t entry) {
-            size_t at = first(entry);
-            while (slots_[at]) at = (at + 1) & (slots_.size() - 1);
-            slots_[at] = entry;
-        }
-        std::vector<uint64_t> slots_;
-        size_t n_entries_ = 0;
-    };
-
-    const uint64_t* code(uint32_t row) const { return codes_.data() + size_t(row) * words_.count(); }
-
-    void fetch(uint32_t row) {
-        next_.clear();
-        for_each_deletion(words_, code(row), 2, [&](const uint64_t* key, uint32_t removed) {
-            const uint64_t hash = words_.hash(key);
-            next_.push_back({hash, removed});
-            for (uint32_t b = 0; b + removed <= 2; ++b) tables_[b].prefetch(hash);
-        });
-    }
-    // A leader within two bits: a removals from the code and b from the leader, a + b <= 2.
-    uint32_t nearest(uint32_t row, const Vector<uint32_t>& leaders) const {
-        uint32_t best = NONE, best_distance = 3;
-        const uint64_t* q = code(row);
-        for (const auto& [hash, removed] : hashes_)
-            for (uint32_t b = 0; b + removed <= 2; ++b)
-                tables_[b].each(hash, [&](uint32_t leader) {
-                    const uint32_t d = words_.distance(code(leaders[leader]), q);
-                    if (d < best_distance || (d == best_distance && leader < best)) best = leader, best_distance = d;
-                });
-        return best;
-    }
-    void insert(uint32_t row, uint32_t leader) {
-        for_each_deletion(words_, code(row), 2, [&](const uint64_t* key, uint32_t removed) {
-            tables_[removed].put(words_.hash(key), leader);
-        });
-    }
-    const Words<W>& words_;
-    const Vector<uint64_t>& codes_;
-    size_t n_;
-    Table tables_[3];
-    std::vector<std::pair<uint64_t, uint32_t>> hashes_, next_;  // of this code and of the one after it
-};
-
+// Without ids, items are called by their numbers.
 template <size_t W>
 Built build(const uint64_t* input, const int64_t* ids, size_t n, size_t n_words, const BuildOptions& options) {
     const Words<W> words(n_words);
     Numbering<W> numbering(n_words);
     std::vector<uint32_t> row_of(n);
-    for (size_t i = 0; i < n; ++i) row_of[i] = numbering.number(input + i * n_words);
+    numbering.number(input, n, row_of.data());
     const size_t n_codes = numbering.size();
     Vector<uint32_t> weights(n_codes, 0);
     for (const uint32_t row : row_of) ++weights[row];
@@ -186,7 +92,7 @@ Built build(const uint64_t* input, const int64_t* ids, size_t n, size_t n_words,
     Grouping<W> grouping(words, numbering.codes, n_codes);
     // Where hardly two items share a code, hardly two codes share a neighbourhood.
     const bool clustered = double(n_codes) <= 0.8 * double(n);
-    if (options.groups && clustered && grouping.run(weights, leader_of, leaders)) {
+    if (options.groups && clustered && grouping.run(weights, options.n_threads, leader_of, leaders)) {
         out.group_radius = 2;
         out.group_starts.assign(leaders.size() + 1, 0);
         for (const uint32_t leader : leader_of) ++out.group_starts[leader + 1];
@@ -212,12 +118,13 @@ Built build(const uint64_t* input, const int64_t* ids, size_t n, size_t n_words,
     std::partial_sum(out.offsets.begin(), out.offsets.end(), out.offsets.begin());
     out.used = used_bits(out.codes.data(), n_codes, n_words);
 
-    const bool narrow = std::all_of(ids, ids + n, [](int64_t id) { return id >= 0 && id <= 0xffffffffLL; });
-    Vector<uint32_t> next(out.offsets.begin(), out.offsets.end() - 1);
+    const bool narrow = !ids || std::all_of(ids, ids + n, [](int64_t id) { return id >= 0 && id <= 0xffffffffLL; });
+    Vector<uint32_t> next(n_codes);
+    for (size_t row = 0; row < n_codes; ++row) next[row] = out.offsets[position[row]];
     const auto place = [&](auto& array) {
         array.resize(n);
-        for (size_t i = 0; i < n; ++i) array[next[position[row_of[i]]]++] = ids[i];
-        for (size_t row = 0; row < n_codes; ++row) {
+        for (size_t i = 0; i < n; ++i) array[next[row_of[i]]++] = ids ? ids[i] : int64_t(i);
+        for (size_t row = 0; ids && row < n_codes; ++row) {
             const auto from = array.begin() + out.offsets[row], to = array.begin() + out.offsets[row + 1];
             if (!std::is_sorted(from, to)) std::sort(from, to);
         }

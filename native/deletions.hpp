@@ -105,7 +105,7 @@ void build_keys(const Words<W>& words, const Vector<uint64_t>& codes, size_t n_c
                 dealt[next[s * n_parts + bucket / PART]++] = {bucket, row};
             });
     });
-    starts.assign(n_buckets + 1, 0);
+    starts.resize(n_buckets + 1);
     rows.resize(n_keys);
     share(n_parts, n_threads, 1, [&](size_t first, size_t last) {
         Vector<uint32_t> place(PART + 1);

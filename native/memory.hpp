@@ -1,9 +1,11 @@
-// Memory for large arrays, in huge pages where the system has them: tables are read all over the
-// place, and every small page that is not in the processor's list costs a walk to find it.
+// Memory for answers and arrays. Answers are in huge pages where the system has them, and used again and
+// again; fresh huge pages may take longer to come than small ones, so what is built has none.
 #pragma once
 
 #include <cstdlib>
+#include <memory>
 #include <new>
+#include <utility>
 #include <vector>
 
 #ifdef __linux__
@@ -37,21 +39,24 @@ inline void* allocate(size_t size) {
     return data;
 }
 
+// Vectors that are not filled with zeros before they are written.
 template <typename T>
-struct Allocator {
-    using value_type = T;
-    Allocator() = default;
+struct Unfilled : std::allocator<T> {
     template <typename U>
-    Allocator(const Allocator<U>&) {}
-    T* allocate(size_t n) {
-        if (n > size_t(-1) / sizeof(T)) throw std::bad_array_new_length();
-        return static_cast<T*>(kinhash::allocate(n * sizeof(T)));
+    struct rebind {
+        using other = Unfilled<U>;
+    };
+    template <typename U>
+    void construct(U* place) {
+        ::new (static_cast<void*>(place)) U;
     }
-    void deallocate(T* data, size_t) { std::free(data); }
-    bool operator==(const Allocator&) const = default;
+    template <typename U, typename... Args>
+    void construct(U* place, Args&&... args) {
+        ::new (static_cast<void*>(place)) U(std::forward<Args>(args)...);
+    }
 };
 
 template <typename T>
-using Vector = std::vector<T, Allocator<T>>;
+using Vector = std::vector<T, Unfilled<T>>;
 
 }  // namespace kinhash

@@ -31,20 +31,20 @@ struct Found {
 
 // Appends hits in order of distance, none beyond `radius`; returns how many items they are.
 inline size_t append_by_distance(const Segments& segments, const Hits& hits, uint32_t radius, Hits& out) {
-    uint32_t next[64 * MAX_WORDS + 2];
-    std::fill_n(next, radius + 2, 0);
-    bool ordered = true;
-    uint16_t before = 0;
-    for (const Hit& hit : hits) {
-        __builtin_prefetch(segments[hit.segment]->offsets.data + hit.row);
-        ++next[hit.distance + 1];
-        ordered &= before <= hit.distance;
-        before = hit.distance;
-    }
-    Hit* const to = out.room(hits.size());
-    if (ordered) {
-        std::copy(hits.begin(), hits.end(), to);
+    constexpr uint32_t FEW = 3;
+    for (const Hit& hit : hits) __builtin_prefetch(segments[hit.segment]->offsets.data + hit.row);
+    Hit* to = out.room(hits.size() + 1);
+    if (radius <= FEW) {
+        // A pass for each distance writes every hit, and the next one over it if it is at another.
+        for (uint32_t d = 0; d <= radius; ++d)
+            for (const Hit& hit : hits) {
+                *to = hit;
+                to += hit.distance == d;
+            }
     } else {
+        uint32_t next[64 * MAX_WORDS + 2];
+        std::fill_n(next, radius + 2, 0);
+        for (const Hit& hit : hits) ++next[hit.distance + 1];
         for (uint32_t d = 0; d <= radius; ++d) next[d + 1] += next[d];
         for (const Hit& hit : hits) to[next[hit.distance]++] = hit;
     }

@@ -78,7 +78,7 @@ class Searcher:
 
 def build_segment(
     words: npt.NDArray[Any],
-    ids: npt.NDArray[Any],
+    ids: npt.NDArray[Any] | None,
     levels: int,
     n_chunks: int,
     groups: bool,

@@ -132,7 +132,7 @@ def assert_same_rows(found, expected):
 
 def built(items, ids, **options):
     """Return the arrays and numbers of a segment with just the structures asked for."""
-    none = {"levels": 0, "n_chunks": 0, "groups": False, "neighbours": False, "budget": PLENTY}
+    none = {"levels": 0, "n_chunks": 0, "groups": False, "n_listed": 0, "budget": PLENTY}
     words = np.ascontiguousarray(items.words)
     return _native.build_segment(words, ids.astype(np.int64), **none | options)
 
@@ -170,7 +170,7 @@ STRUCTURES = {
         (0, 9),
         ("clustered", "one bucket", "zeros"),
     ),
-    "neighbours": ("neighbours", {"levels": 2, "neighbours": True}, (0, 2), SPARSE),
+    "neighbours": ("neighbours", {"levels": 2, "n_listed": 10**6}, (0, 2), SPARSE),
     "scan": ("scan", {}, (0, 2050), ANY),
 }
 

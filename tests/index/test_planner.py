@@ -196,10 +196,11 @@ def test_stored_codes_have_their_neighbours_listed():
 
 def test_heavy_codes_have_their_neighbours_listed_in_balanced_memory_too():
     rng = np.random.default_rng(0)
-    codes = sparse(3000, 64, 6)
-    index = HammingIndex(Codes.concatenate([codes, codes[rng.integers(0, 20, 20000)]]))
+    codes = sparse(9000, 64, 6)
+    index = HammingIndex(Codes.concatenate([codes, codes[rng.integers(0, 20, 40000)]]))
     assert who_answers(index, codes[:20], 2) == {"neighbours"}
-    assert "neighbours" not in who_answers(index, codes[1000:1020], 2)
+    assert "neighbours" not in who_answers(index, codes[-20:], 2)
+    assert planner.structures("balanced").n_listed(49000) < len(codes)
 
 
 def test_clustered_codes_are_found_by_groups_at_larger_radii():

@@ -64,7 +64,7 @@ class HammingIndex:
         self._n_bits, self._signed = codes.n_bits, codes.signed
         self._farthest = codes.n_bits * (2 if codes.signed else 1)
         self._lock = threading.Lock()
-        checked = _checked_ids(np.arange(len(codes)) if ids is None else ids, len(codes))
+        checked = None if ids is None else _checked_ids(ids, len(codes))
         self._state = State((Segment.build(codes.words, checked, self._wanted),))
 
     @property
@@ -251,7 +251,7 @@ class HammingIndex:
         n_codes = len(segment.arrays["offsets"]) - 1
         words = segment.arrays["codes"].reshape(-1, segment.numbers["n_words"])
         # Codes as items, so that a pair of codes is found once and not once per pair of items.
-        codes = Segment.build(words, np.arange(n_codes), self._wanted)
+        codes = Segment.build(words, None, self._wanted)
         searcher = _native.Searcher([codes.native])
         links = []
         for start in range(0, n_codes if radius else 0, PAIR_QUERIES):

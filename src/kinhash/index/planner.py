@@ -6,6 +6,7 @@ from typing import Any
 from kinhash.errors import unknown_name
 
 SMALL = 256  # items up to which a segment needs no structures: comparing them all is as fast
+FEW_LISTED = 4096  # codes whose neighbours are listed however few items there are
 FEW_ALLOWED = 0.02  # share of allowed items up to which they are searched on their own
 MANY_DEAD = 0.25  # share of removed items from which a segment is built anew
 
@@ -20,10 +21,14 @@ class Structures:
     listed: float  # codes per item, the heaviest, with lists of neighbours within two bits
     budget: float  # bytes per item for deletion keys, chunks and neighbours together
 
+    def n_listed(self, n_items: int) -> int:
+        """Return how many codes have their neighbours listed, at most; a few cost nothing."""
+        return int(self.listed * n_items) + FEW_LISTED if self.listed else 0
+
 
 MEMORY = {
     "lean": Structures(levels=0, n_chunks=0, groups=True, listed=0.0, budget=0.0),
-    "balanced": Structures(levels=2, n_chunks=4, groups=True, listed=1 / 64, budget=48.0),
+    "balanced": Structures(levels=2, n_chunks=4, groups=True, listed=1 / 128, budget=48.0),
     "fast": Structures(levels=2, n_chunks=4, groups=True, listed=1.0, budget=512.0),
 }
 

@@ -23,16 +23,19 @@ class Segment:
     alive: Array | None  # (n_items,) bool; None if all are
 
     @classmethod
-    def build(cls, words: Array, ids: Array, wanted: planner.Structures) -> Self:
-        """Return the segment of these items with the structures that are wanted."""
-        small = len(ids) <= planner.SMALL
+    def build(cls, words: Array, ids: Array | None, wanted: planner.Structures) -> Self:
+        """Return the segment of these items with the structures that are wanted.
+
+        Without `ids`, items are called by their numbers.
+        """
+        small = len(words) <= planner.SMALL
         arrays, numbers = _native.build_segment(
             np.ascontiguousarray(words),
             ids,
             0 if small else wanted.levels,
             0 if small else wanted.n_chunks,
             wanted.groups and not small,
-            0 if small else int(wanted.listed * len(ids)),
+            0 if small else wanted.n_listed(len(words)),
             wanted.budget,
         )
         return cls(arrays, numbers, _native.Segment(arrays, numbers), None)

@@ -1,0 +1,180 @@
+// Groups of codes around leaders.
+#pragma once
+
+#include <array>
+#include <numeric>
+
+#include "deletions.hpp"
+#include "segment.hpp"
+#include "share.hpp"
+
+namespace kinhash {
+
+// Which leader each code follows: greedily, heaviest codes first, a code within two bits of a leader
+// joins it, any other becomes one. Returns no groups where leaders would be more than a third, or
+// where codes are so dense that finding their leaders would cost more than it saves.
+template <size_t W>
+class Grouping {
+  public:
+    Grouping(const Words<W>& words, const Vector<uint64_t>& codes, size_t n) : words_(words), codes_(codes), n_(n) {}
+
+    bool run(const Vector<uint32_t>& weights, size_t n_threads, Vector<uint32_t>& leader_of, Vector<uint32_t>& leaders) {
+        // Heaviest first; those of equal weight as they come.
+        const uint32_t heaviest = n_ ? *std::max_element(weights.begin(), weights.end()) : 0;
+        Vector<uint32_t> starts(size_t(heaviest) + 2, 0), order(n_);
+        for (const uint32_t weight : weights) ++starts[heaviest - weight + 1];
+        std::partial_sum(starts.begin(), starts.end(), starts.begin());
+        for (uint32_t row = 0; row < n_; ++row) order[starts[heaviest - weights[row]]++] = row;
+        leader_of.assign(n_, NONE);
+        // Dense codes have thousands of keys each, and hardly a neighbour that shares one.
+        size_t n_keys = 0;
+        for (uint32_t row = 0; row < n_; ++row) n_keys += n_deletions(words_.active(code(row)), 2);
+        if (n_keys > MOST_KEYS * n_) return false;
+        Tables earlier, recent;
+        Seeker among_recent(*this, recent, leaders);
+        for (size_t round = 0; round < n_; round += ROUND) {
+            const size_t end = std::min(round + ROUND, n_), n_earlier = leaders.size();
+            // Among the leaders of earlier rounds side by side; among those of this one, which are few and
+            // in the cache, one after the other.
+            share(end - round, n_threads, PIECE, [&](size_t first, size_t past) {
+                Seeker seeker(*this, earlier, leaders);
+                seeker.fetch(order[round + first]);
+                for (size_t i = round + first; i < round + past; ++i)
+                    leader_of[order[i]] = seeker.nearest(i + 1 < round + past ? order[i + 1] : NONE);
+            });
+            for (size_t i = round; i < end; ++i) {
+                uint32_t& leader = leader_of[order[i]];
+                if (leader != NONE) continue;
+                among_recent.fetch(order[i]);
+                leader = among_recent.nearest(NONE);
+                if (leader != NONE) continue;
+                leader = uint32_t(leaders.size());
+                leaders.push_back(order[i]);
+                for (uint32_t removed = 0; removed <= 2; ++removed) insert(leaders, leader, removed, recent[removed]);
+                if (leaders.size() * 3 > n_ + 3) return false;
+            }
+            share(3, n_threads, 1, [&](size_t first, size_t past) {
+                for (size_t removed = first; removed < past; ++removed) {
+                    recent[2 - removed].clear();
+                    insert(leaders, n_earlier, uint32_t(2 - removed), earlier[2 - removed]);
+                }
+            });
+        }
+        return true;
+    }
+
+  private:
+    static constexpr size_t MOST_KEYS = 600;  // per code, on average: 34 active bits
+    static constexpr size_t ROUND = 1 << 13, PIECE = 1 << 9;
+
+    // Leaders by what is left of their codes when a number of bits is removed.
+    class Table {
+      public:
+        Table() : slots_(1 << 12, 0) {}
+        void clear() {
+            std::fill(slots_.begin(), slots_.end(), 0);
+            n_entries_ = 0;
+        }
+        void prefetch(uint64_t hash) const { __builtin_prefetch(slots_.data() + first(hash)); }
+        // Calls f(leader) for those filed under the hash, or one that has the same upper half.
+        template <typename F>
+        void each(uint64_t hash, const F& f) const {
+            for (size_t at = first(hash); slots_[at]; at = (at + 1) & (slots_.size() - 1))
+                if (!((slots_[at] ^ hash) >> 32)) f(uint32_t(slots_[at]) - 1);
+        }
+        void put(uint64_t hash, uint32_t leader) {
+            if (2 * ++n_entries_ > slots_.size()) {
+                // Entries keep only half of their hash, and are placed by that half at every size.
+                std::vector<uint64_t> old(2 * slots_.size(), 0);
+                old.swap(slots_);
+                for (const uint64_t entry : old)
+                    if (entry) place(entry);
+            }
+            place((hash >> 32 << 32) | (leader + 1));
+        }
+
+      private:
+        size_t first(uint64_t hash) const { return (hash >> 32) & (slots_.size() - 1); }
+        void place(uint64_t entry) {
+            size_t at = first(entry);
+            while (slots_[at]) at = (at + 1) & (slots_.size() - 1);
+            slots_[at] = entry;
+        }
+        std::vector<uint64_t> slots_;
+        size_t n_entries_ = 0;
+    };
+
+    using Tables = std::array<Table, 3>;  // by the number of bits
+
+    // Looks for leaders near one code after the other.
+    class Seeker {
+      public:
+        Seeker(const Grouping& grouping, const Tables& tables, const Vector<uint32_t>& leaders)
+            : of_(grouping), tables_(tables), leaders_(leaders) {}
+
+        // What a leader one bit away is filed under is on its way from memory after this.
+        void fetch(uint32_t row) {
+            next_row_ = row;
+            next_.clear();
+            for_each_deletion(of_.words_, of_.code(row), 1, [&](const uint64_t* key, uint32_t removed) {
+                next_.push_back(of_.words_.hash(key));
+                tables_[1 - removed].prefetch(next_.back());
+            });
+        }
+        // The nearest leader within two bits of the code fetched last, the heaviest of several, or NONE.
+        // Fetches the next code meanwhile.
+        uint32_t nearest(uint32_t next_row) {
+            const uint64_t* const code = of_.code(next_row_);
+            std::swap(hashes_, next_);
+            if (next_row != NONE) fetch(next_row);
+            uint32_t best = NONE;
+            const auto look = [&](uint32_t table, uint64_t hash, uint32_t distance) {
+                tables_[table].each(hash, [&](uint32_t leader) {
+                    if (leader < best && of_.words_.distance(of_.code(leaders_[leader]), code) == distance) best = leader;
+                });
+            };
+            // The code itself with a bit of the leader's removed, or with one of its own.
+            look(1, hashes_[0], 1);
+            for (size_t i = 1; i < hashes_.size(); ++i) look(0, hashes_[i], 1);
+            if (best != NONE) return best;
+            const size_t n_near = hashes_.size();
+            tables_[2].prefetch(hashes_[0]);
+            for (size_t i = 1; i < n_near; ++i) tables_[1].prefetch(hashes_[i]);
+            for_each_deletion(of_.words_, code, 2, [&](const uint64_t* key, uint32_t removed) {
+                if (removed < 2) return;
+                hashes_.push_back(of_.words_.hash(key));
+                tables_[0].prefetch(hashes_.back());
+            });
+            look(2, hashes_[0], 2);
+            for (size_t i = 1; i < hashes_.size(); ++i) look(i < n_near ? 1 : 0, hashes_[i], 2);
+            return best;
+        }
+
+      private:
+        const Grouping& of_;
+        const Tables& tables_;
+        const Vector<uint32_t>& leaders_;
+        uint32_t next_row_ = NONE;
+        std::vector<uint64_t> hashes_, next_;  // of this code, and of the one after it
+    };
+
+    const uint64_t* code(uint32_t row) const { return codes_.data() + size_t(row) * words_.count(); }
+    // Files the leaders from `first` on under their codes with `removed` bits less.
+    void insert(const Vector<uint32_t>& leaders, size_t first, uint32_t removed, Table& table) const {
+        constexpr size_t AHEAD = 16;  // entries whose slots are on their way from memory
+        std::vector<std::pair<uint64_t, uint32_t>> entries;
+        for (size_t leader = first; leader < leaders.size(); ++leader)
+            for_each_deletion(words_, code(leaders[leader]), removed, [&](const uint64_t* key, uint32_t n) {
+                if (n == removed) entries.emplace_back(words_.hash(key), uint32_t(leader));
+            });
+        for (size_t i = 0; i < entries.size(); ++i) {
+            if (i + AHEAD < entries.size()) table.prefetch(entries[i + AHEAD].first);
+            table.put(entries[i].first, entries[i].second);
+        }
+    }
+    const Words<W>& words_;
+    const Vector<uint64_t>& codes_;
+    size_t n_;
+};
+
+}  // namespace kinhash
