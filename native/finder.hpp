@@ -32,6 +32,8 @@ struct Asked {
 
 // Codes that stay in the first-level cache over a batch of queries, and in the second, as planes.
 inline constexpr size_t SCAN_BLOCK = 1024, PLANES_BLOCK = 32 * PLANE_CODES;
+// Leaders after which it is known about how many groups are near.
+inline constexpr size_t LEADER_BLOCK = 4 * PLANE_CODES;
 
 // One segment and one query at a time.
 template <size_t W>
@@ -382,17 +384,24 @@ class Finder {
     void groups(const uint64_t* query, uint32_t radius, Hits& out, Work& work) {
         const size_t n = segment_.n_leaders();
         const uint32_t reach = radius + segment_.group_radius;
-        const Hit start{0, 0, 0};
         near_.clear();
-        if (suits_planes(query, reach)) {
-            const uint64_t* planes = planes_->leaders.of(segment_.leaders.data, n, words_.count());
-            near_.add(kernels_.scan_planes(planes, segment_.leaders.data, n, words_.count(), query, reach, start, near_.room(n)));
-        } else {
-            near_.add(kernels_.scan(segment_.leaders.data, n, words_.count(), query, reach, start, near_.room(n)));
+        const bool by_planes = suits_planes(query, reach);
+        const uint64_t* const planes = by_planes ? planes_->leaders.of(segment_.leaders.data, n, words_.count()) : nullptr;
+        for (size_t first = 0; first < n; first += LEADER_BLOCK) {
+            const size_t size = std::min(LEADER_BLOCK, n - first);
+            const uint64_t* const leaders = segment_.leaders.data + first * words_.count();
+            const Hit start{uint32_t(first), 0, 0};
+            if (by_planes)
+                near_.add(kernels_.scan_planes(planes + first / PLANE_CODES * words_per_block(words_.count()), leaders, size,
+                                               words_.count(), query, reach, start, near_.room(size)));
+            else
+                near_.add(kernels_.scan(leaders, size, words_.count(), query, reach, start, near_.room(size)));
+            work.compared += size;
+            // Starting on a group costs about as much as comparing 80 codes: where too many groups are
+            // near, or seem to be by far, comparing all codes is faster.
+            const size_t seen = first + size;
+            if (80 * near_.size() * (seen < n ? n / 3 : n) > segment_.n_codes() * seen) return scan_all(query, radius, out, work);
         }
-        work.compared += n;
-        // Starting on a group costs about as much as comparing 80 codes.
-        if (80 * near_.size() > segment_.n_codes()) return scan_all(query, radius, out, work);
         size_t left = segment_.n_codes();  // groups share no codes, unless they are damaged
         for (const Hit& leader : near_) {
             const auto [from, to] = group(leader.row);

@@ -11,6 +11,7 @@ class Lowest {
     size_t take(Growing<int64_t>& ids, size_t n, int64_t* out) {
         n = std::min(n, ids.size());
         if (n == 0) return 0;
+        if (n == ids.size() && std::is_sorted(ids.begin(), ids.end())) return std::copy_n(ids.begin(), n, out) - out;
         const auto [low, high] = std::minmax_element(ids.begin(), ids.end());
         const uint64_t first = uint64_t(*low), range = uint64_t(*high) - first;
         if (ids.size() >= 256 && range / 64 <= 4 * ids.size()) return by_bits(ids, n, first, range, out);
@@ -103,7 +104,7 @@ class TopK {
 
   private:
     static constexpr size_t RARE = 500;
-    static constexpr size_t AHEAD = 8;  // buckets that are on their way from memory
+    static constexpr size_t AHEAD = 8;  // buckets whose ends are on their way from memory
 
     // Gathers all rows within each radius; returns how many items that is.
     const std::vector<size_t>& collect(const std::vector<Asked>& asked, Work& work) {
@@ -123,16 +124,28 @@ class TopK {
         return counts_;
     }
 
-    // The smallest radius that holds k items, if all codes are like a sample of them.
+    // The smallest radius that holds k items, if all codes are like a sample of them: the heaviest
+    // leaders, which hold most items where codes cluster, or blocks of codes from everywhere.
     uint32_t likely_radius(const uint64_t* query, size_t k) {
+        constexpr size_t BLOCK = 64, MOST_BLOCKS = 32, MOST_LEADERS = 1024;
         std::vector<double>& items = sample_;
         items.assign(64 * n_words_ + 1, 0);
         for (size_t s = 0; s < segments_.size(); ++s) {
-            const size_t n = segments_[s]->n_codes(), blocks = std::clamp<size_t>(n / 64, 1, 32);
-            const double share = double(n) / double(std::min(n, blocks * 64));
-            for (size_t b = 0; b < blocks; ++b)
-                for (size_t row = b * n / blocks; row < std::min(b * n / blocks + 64, n); ++row)
-                    items[finders_[s].words().distance(segments_[s]->code(row), query)] += share * double(segments_[s]->count(row));
+            const Segment& segment = *segments_[s];
+            const size_t n = segment.n_codes(), n_leaders = std::min(segment.n_leaders(), MOST_LEADERS);
+            const size_t n_blocks = n_leaders ? 0 : std::clamp<size_t>(n / BLOCK, 1, MOST_BLOCKS);
+            seen_.assign(items.size(), 0);
+            size_t all = 0;
+            const auto see = [&](size_t row) {
+                const size_t count = segment.count(row);
+                seen_[finders_[s].words().distance(segment.code(row), query)] += count;
+                all += count;
+            };
+            for (size_t g = 0; g < n_leaders; ++g)
+                if (segment.group_starts[g] < n) see(segment.group_starts[g]);
+            for (size_t b = 0; b < n_blocks; ++b)
+                for (size_t row = b * n / n_blocks; row < std::min(b * n / n_blocks + BLOCK, n); ++row) see(row);
+            for (size_t d = 0; d < items.size() && all; ++d) items[d] += double(seen_[d]) * double(segment.n_alive) / double(all);
         }
         double total = 0;
         uint32_t radius = 0;
@@ -147,19 +160,10 @@ class TopK {
         ordered_.clear();
         append_by_distance(segments_, hits, farthest, ordered_);
         size_t written = 0;
-        for (size_t first = 0; first < ordered_.size() && written < k;) {
+        for (size_t first = 0, last; first < ordered_.size() && written < k; first = last) {
             const uint32_t distance = ordered_[first].distance;
-            const size_t need = k - written;
-            pool_.clear();
-            for (; first < ordered_.size() && ordered_[first].distance == distance; ++first) {
-                prefetch_ids(first + AHEAD);
-                // A bucket's ids ascend, so no more than its first `need` can be among the lowest.
-                const Segment& segment = *segments_[ordered_[first].segment];
-                const size_t most = std::min(need, n_items_ - std::min(n_items_, pool_.size()));
-                const size_t room = std::min(most, segment.end(ordered_[first].row) - segment.begin(ordered_[first].row));
-                pool_.add(write_ids(segment, &ordered_[first], 1, kernels_, pool_.room(room), room));
-            }
-            const size_t n = lowest_.take(pool_, need, ids + written);
+            for (last = first + 1; last < ordered_.size() && ordered_[last].distance == distance;) ++last;
+            const size_t n = lowest_of(first, last, k - written, ids + written);
             std::fill_n(distances + written, n, int32_t(distance));
             written += n;
         }
@@ -167,12 +171,27 @@ class TopK {
         std::fill(distances + written, distances + k, -1);
     }
 
-    void prefetch_ids(size_t at) const {
-        if (at >= ordered_.size()) return;
-        const Segment& segment = *segments_[ordered_[at].segment];
-        const size_t item = segment.begin(ordered_[at].row);
-        if (segment.wide_ids.size) __builtin_prefetch(segment.wide_ids.data + item);
-        else __builtin_prefetch(segment.narrow_ids.data + item);
+    // Writes the lowest ids of the buckets of some hits at one distance, at most `need`; returns how many.
+    size_t lowest_of(size_t first, size_t last, size_t need, int64_t* out) {
+        // A bucket's ids ascend.
+        if (last - first == 1) return write_ids(*segments_[ordered_[first].segment], &ordered_[first], 1, kernels_, out, need);
+        pool_.clear();
+        for (size_t at = first; at < last;) {
+            const Segment& segment = *segments_[ordered_[at].segment];
+            // Small buckets together; of a large one no more than its first `need` can be among the lowest.
+            size_t n = 0, room = 0;
+            while (at + n < last && ordered_[at + n].segment == ordered_[at].segment) {
+                const size_t size = segment.end(ordered_[at + n].row) - segment.begin(ordered_[at + n].row);
+                if (n && size > need) break;
+                ++n;
+                room += std::min(size, need);
+                if (size > need) break;
+            }
+            room = std::min(room, n_items_ - std::min(n_items_, pool_.size()));
+            pool_.add(write_ids(segment, &ordered_[at], n, kernels_, pool_.room(room), room));
+            at += n;
+        }
+        return lowest_.take(pool_, need, out);
     }
 
     const Segments& segments_;
@@ -185,6 +204,7 @@ class TopK {
     Hits ordered_;
     Growing<int64_t> pool_;
     std::vector<double> sample_;
+    std::vector<size_t> seen_;
     Lowest lowest_;
 };
 
