@@ -60,8 +60,8 @@ How it is measured:
   to repeat each code's items. *single*: a Python loop over queries, without `out=`. *ivf*: the
   number of probed lists is raised until the measured recall rounds to 1.000. *best*: the best of
   all exact ones, also usearch and Flat with heap.
-- *must* and *aim* are what the project set itself; *all cores* is the ratio with {n_cores} threads
-  on both sides.
+- *must* and *aim* are what the project set itself; *all* is the ratio with {n_cores} threads on
+  both sides.
 """
 
 
@@ -94,8 +94,7 @@ def ratio_tables(record):
     for name in record["sets"]:
         parts += [
             f"\n### {name}\n",
-            "| cell | matches | ours, µs | peer, µs | ratio | must | aim | | kept | all cores "
-            "| peer |",
+            "| cell | matches | ours, µs | peer, µs | ratio | must | aim | | kept | all | peer |",
             "|---|---:|---:|---:|---:|---:|---:|---|---:|---:|---|",
         ]
         for row in record["table"]:
