@@ -279,7 +279,8 @@ class Beside:
         each = clock(lambda: getattr(self.peer, task)(asked, value, n_threads)) / len(few)
         if each > TOO_SLOW:
             return None
-        least = 4 if n_threads == 1 or each > 0.01 else 128  # FAISS splits larger batches only
+        # Queries differ; and FAISS uses several threads for larger batches only.
+        least = 4 if each > 0.01 else 128
         n = np.clip(int(self.budget / self.repeats / each), least, len(order))
         return np.sort(order[np.linspace(0, len(order) - 1, n).astype(int)])
 
