@@ -185,7 +185,7 @@ struct HeldSegment {
             expect(segment.keys[level - 1].starts.size >= 2, "keys do not fit their levels");
         expect(segment.n_chunks <= 64 && segment.chunk_rows.size == segment.n_chunks * n, "chunks do not fit");
         expect(!segment.n_chunks || segment.chunk_starts.size == segment.n_chunks * (chunk_table_size(n) + 1), "chunks do not fit");
-        expect(!segment.neighbours.starts.size || (segment.neighbours.starts.size == 2 * n + 1 && segment.slots.size),
+        expect(!segment.neighbours.starts.size || (segment.neighbours.starts.size == 3 * n + 1 && segment.slots.size),
                "neighbours do not fit");
         size_t n_used = 0;
         for (size_t i = 0; i < w; ++i) n_used += size_t(std::popcount(segment.used[i]));
@@ -232,7 +232,7 @@ Segment view(const Built& built) {
 }
 
 nb::tuple build_segment(In<uint64_t, 2> words, std::optional<In<int64_t, 1>> ids, uint32_t levels, uint32_t n_chunks, bool groups,
-                        size_t n_listed, double budget) {
+                        size_t n_far, size_t n_listed, double budget) {
     const size_t n = words.shape(0), n_words = words.shape(1);
     expect(n < 0xffffffff, "a segment holds less than 2^32 items");
     expect((!ids || ids->shape(0) == n) && n_words >= 1 && n_words <= MAX_WORDS, "words and ids do not fit");
@@ -247,7 +247,7 @@ nb::tuple build_segment(In<uint64_t, 2> words, std::optional<In<int64_t, 1>> ids
             if (!n_listed || built.levels < 2) return;
             const double left = budget * double(n) - 4.0 * double(built.key_rows[0].size() + built.key_starts[0].size() +
                                                                   built.key_rows[1].size() + built.key_starts[1].size());
-            lists = list_neighbours<W>(view(built), *active_kernels(), n_listed, left, n_threads);
+            lists = list_neighbours<W>(view(built), *active_kernels(), n_far, n_listed, left, n_threads);
         });
     }
     nb::dict arrays, numbers;
@@ -377,5 +377,5 @@ void bind_index(nb::module_& module) {
         .def("count", &HeldSearcher::count, "queries"_a, "counts"_a, "n_threads"_a, "structure"_a = "")
         .def("top_k", &HeldSearcher::top_k, "queries"_a, "k"_a, "n_threads"_a);
     module.def("build_segment", &build_segment, "words"_a, "ids"_a.none(), "levels"_a, "n_chunks"_a, "groups"_a,
-               "n_listed"_a, "budget"_a);
+               "n_far"_a, "n_listed"_a, "budget"_a);
 }

@@ -51,7 +51,7 @@ class Finder {
     Plan plan(const uint64_t* query, uint32_t radius, int asked = -1) const {
         const size_t n = segment_.n_codes();
         if (radius == 0 && segment_.slots.size && asked < 0) return Plan::lookup;
-        if (radius <= 2 && segment_.neighbours.starts.size && (asked < 0 || asked == int(Plan::neighbours)) && is_listed(query))
+        if (radius <= 3 && segment_.neighbours.starts.size && (asked < 0 || asked == int(Plan::neighbours)) && is_listed(query, radius))
             return Plan::neighbours;
         const double compare = has_planes(query, radius) ? 0.1 : 0.2 * double(segment_.n_words), touch = n < 20000 ? 25 : 100;
         double best = int(Plan::scan) == asked ? -1 : compare * double(n);
@@ -315,18 +315,19 @@ class Finder {
             }
     }
 
-    // Whether the query is a code whose neighbours are listed.
-    bool is_listed(const uint64_t* query) const {
+    // Whether the query is a code whose neighbours are listed, as far as the radius.
+    bool is_listed(const uint64_t* query, uint32_t radius) const {
         const uint32_t row = segment_.find(words_, query, words_.hash(query));
-        const Span<uint32_t>& starts = segment_.neighbours.starts;
-        return row != NONE && starts[2 * size_t(row)] < starts[2 * size_t(row) + 2];
+        if (row == NONE) return false;
+        const size_t at = 3 * size_t(row) + (radius <= 2 ? 0 : 2);
+        return segment_.neighbours.starts[at] < segment_.neighbours.starts[at + 1];
     }
     void neighbours(const uint64_t* query, uint32_t radius, Hits& out, Work& work) const {
         const uint32_t row = segment_.find(words_, query, words_.hash(query));
         out.push_back(hit(row, 0));
         const auto& [starts, rows] = segment_.neighbours;
         for (uint32_t distance = 1; distance <= radius; ++distance) {
-            const size_t at = 2 * size_t(row) + distance - 1, end = std::min<size_t>(starts[at + 1], rows.size);
+            const size_t at = 3 * size_t(row) + distance - 1, end = std::min<size_t>(starts[at + 1], rows.size);
             const size_t begin = std::min<size_t>(starts[at] + size_t(distance == 1), end);  // after the row itself
             Hit* const to = out.room(end - begin);
             size_t n = 0;

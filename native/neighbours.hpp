@@ -1,4 +1,4 @@
-// Lists of neighbours: a query whose own code is listed finds all within two bits by one look-up.
+// Lists of neighbours: a query whose own code is listed finds all within two or three bits by one look-up.
 #pragma once
 
 #include "finder.hpp"
@@ -14,12 +14,14 @@ struct Lists {
 inline constexpr double LEAST_HELD = 0.25;
 
 // Lists the neighbours of the `most` codes with most items, which are the likeliest to be asked for, as
-// long as the lists take no more than `budget` bytes; the others have empty lists.
+// long as the lists take no more than `budget` bytes: within three bits for the heaviest `most_far`, within
+// two for the rest. All others have empty lists.
 template <size_t W>
-Lists list_neighbours(const Segment& segment, const Kernels& kernels, size_t most, double budget, size_t n_threads) {
+Lists list_neighbours(const Segment& segment, const Kernels& kernels, size_t most_far, size_t most, double budget,
+                      size_t n_threads) {
     constexpr size_t ROUND = 1 << 14, PIECE = 1 << 8;  // codes after which the budget is looked at; and for one thread
     const size_t n = segment.n_codes();
-    budget -= 4.0 * double(2 * n + 1);
+    budget -= 4.0 * double(3 * n + 1);
     std::vector<uint32_t> order(n);
     std::iota(order.begin(), order.end(), 0);
     const auto heavier = [&](uint32_t a, uint32_t b) {
@@ -35,7 +37,7 @@ Lists list_neighbours(const Segment& segment, const Kernels& kernels, size_t mos
 
     struct Listed {
         Hits near;  // of PIECE codes, each by distance
-        std::vector<uint32_t> ends;  // two per code
+        std::vector<uint32_t> ends;  // three per code
     };
     std::vector<Listed> pieces((most + PIECE - 1) / PIECE);
     size_t n_listed = 0, n_rows = 0;
@@ -48,10 +50,11 @@ Lists list_neighbours(const Segment& segment, const Kernels& kernels, size_t mos
             for (size_t at = begin + first; at < begin + last; ++at) {
                 Listed& listed = pieces[at / PIECE];
                 const uint64_t* code = segment.code(order[at]);
+                const uint32_t radius = at < most_far ? 3 : 2;
                 near.clear();
-                finder.within(finder.plan(code, 2), code, 2, near, work);
+                finder.within(finder.plan(code, radius), code, radius, near, work);
                 listed.near.push_back({order[at], 0, 0});
-                for (const uint32_t distance : {1u, 2u}) {
+                for (const uint32_t distance : {1u, 2u, 3u}) {
                     const size_t before = listed.near.size();
                     for (const Hit& one : near)
                         if (one.distance == distance) listed.near.push_back(one);
@@ -63,7 +66,7 @@ Lists list_neighbours(const Segment& segment, const Kernels& kernels, size_t mos
         });
         for (; n_listed < begin + round; ++n_listed) {
             const std::vector<uint32_t>& ends = pieces[n_listed / PIECE].ends;
-            const size_t i = 2 * (n_listed % PIECE), size = ends[i + 1] - (i ? ends[i - 1] : 0);
+            const size_t i = 3 * (n_listed % PIECE), size = ends[i + 2] - (i ? ends[i - 1] : 0);
             if (4.0 * double(n_rows + size) > budget || n_rows + size >= NONE) break;
             n_rows += size;
         }
@@ -74,20 +77,19 @@ Lists list_neighbours(const Segment& segment, const Kernels& kernels, size_t mos
     const auto each = [&](const auto& f) {
         for (size_t at = 0; at < n_listed; ++at) {
             const Listed& listed = pieces[at / PIECE];
-            const size_t i = 2 * (at % PIECE);
-            f(order[at], listed.near.begin() + (i ? listed.ends[i - 1] : 0), listed.near.begin() + listed.ends[i],
-              listed.near.begin() + listed.ends[i + 1]);
+            const size_t i = 3 * (at % PIECE);
+            f(order[at], i ? listed.ends[i - 1] : 0, listed.ends.data() + i, listed.near.begin());
         }
     };
-    out.starts.assign(2 * n + 1, 0);
-    each([&](uint32_t row, const Hit* first, const Hit* second, const Hit* end) {
-        out.starts[2 * size_t(row) + 1] = uint32_t(second - first);
-        out.starts[2 * size_t(row) + 2] = uint32_t(end - second);
+    out.starts.assign(3 * n + 1, 0);
+    each([&](uint32_t row, uint32_t begin, const uint32_t* ends, const Hit*) {
+        for (size_t d = 1; d <= 3; ++d) out.starts[3 * size_t(row) + d] = ends[d - 1] - (d == 1 ? begin : ends[d - 2]);
     });
     std::partial_sum(out.starts.begin(), out.starts.end(), out.starts.begin());
     out.rows.resize(n_rows);
-    each([&](uint32_t row, const Hit* first, const Hit*, const Hit* end) {
-        std::transform(first, end, out.rows.begin() + out.starts[2 * size_t(row)], [](const Hit& hit) { return hit.row; });
+    each([&](uint32_t row, uint32_t begin, const uint32_t* ends, const Hit* near) {
+        std::transform(near + begin, near + ends[2], out.rows.begin() + out.starts[3 * size_t(row)],
+                       [](const Hit& hit) { return hit.row; });
     });
     return out;
 }

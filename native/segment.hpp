@@ -97,8 +97,8 @@ struct Segment {
     Span<uint32_t> chunk_rows;    // n_chunks permutations of the rows
     uint32_t n_chunks = 0;
     double chunk_candidates = 0;  // rows that a look-up of one part gives, on average
-    // Neighbours of some codes u: u itself and the rows one bit away, then those two bits away:
-    // rows[starts[2u]] .. rows[starts[2u+1] - 1], and rows[starts[2u+1]] .. rows[starts[2u+2] - 1].
+    // Neighbours of some codes u: u itself and the rows one bit away, those two bits away, and of some
+    // also those three bits away: rows[starts[3u+d-1]] .. rows[starts[3u+d] - 1] for distance d.
     Keys neighbours;
     Span<uint64_t> used;          // (n_words) bits that any code has: what additions may add
     // Which items count: one bit each; empty if all do.

@@ -82,6 +82,7 @@ def build_segment(
     levels: int,
     n_chunks: int,
     groups: bool,
+    n_far: int,
     n_listed: int,
     budget: float,
 ) -> tuple[dict[str, npt.NDArray[Any]], dict[str, Any]]: ...

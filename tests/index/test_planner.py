@@ -37,7 +37,7 @@ def clustered(n_centres, n_each, n_bits=64):
 
 def built(codes, **options):
     """Return what the compiled core built of what was asked for: its arrays and numbers."""
-    none = {"levels": 0, "n_chunks": 0, "groups": False, "n_listed": 0, "budget": 1e9}
+    none = {"levels": 0, "n_chunks": 0, "groups": False, "n_far": 0, "n_listed": 0, "budget": 1e9}
     return _native.build_segment(codes.words, np.arange(len(codes)), **none | options)
 
 
@@ -55,7 +55,8 @@ def test_lean_takes_no_tables_and_fast_more_than_balanced():
     assert (lean.levels, lean.n_chunks, lean.budget) == (0, 0, 0)
     assert balanced.levels > 0
     assert lean.listed == 0 < balanced.listed < fast.listed == 1
-    assert fast == dataclasses.replace(balanced, listed=1.0, budget=fast.budget)
+    assert lean.far == 0 < balanced.far < fast.far
+    assert fast == dataclasses.replace(balanced, far=fast.far, listed=1.0, budget=fast.budget)
     assert fast.budget > balanced.budget > 0
 
 
@@ -138,7 +139,7 @@ def test_small_indexes_have_no_tables(memory):
 
 
 def lists(arrays):
-    """Return the rows in each list of neighbours: two lists per code."""
+    """Return the rows in each list of neighbours: three lists per code."""
     starts, rows = arrays["near_starts"].tolist(), arrays["near_rows"].tolist()
     return [rows[a:b] for a, b in itertools.pairwise(starts)]
 
@@ -147,10 +148,15 @@ def test_neighbours_within_two_bits_are_listed_where_the_budget_has_room():
     codes = packed([[0, 0, 0], [0, 0, 1], [0, 1, 1], [1, 1, 1]])
     arrays, _ = built(codes, levels=2, n_listed=4)
     # The own row and rows one bit away, then rows two bits away, of 000, 001, 011 and 111 in turn.
-    assert lists(arrays) == [[0, 1], [2], [1, 0, 2], [3], [2, 1, 3], [0], [3, 2], [1]]
+    near = [[[0, 1], [2]], [[1, 0, 2], [3]], [[2, 1, 3], [0]], [[3, 2], [1]]]
+    assert lists(arrays) == [rows for two in near for rows in (*two, [])]
+    # And three bits away, of the first one.
+    arrays, _ = built(codes, levels=2, n_listed=4, n_far=1)
+    assert lists(arrays)[:6] == [[0, 1], [2], [3], [1, 0, 2], [3], []]
+    assert lists(arrays)[-3:] == [[3, 2], [1], []]
     # Keys take 8 bytes: 6 with one bit removed and 4 with two; and 8 bytes more for two ends. The
-    # lists take 36 bytes for where they start, and 4 for each row.
-    least = (8 * (6 + 4) + 8 + 36) / 4
+    # lists take 52 bytes for where they start, and 4 for each row.
+    least = (8 * (6 + 4) + 8 + 52) / 4
     for budget, n_rows in ((0, 0), (least, 0), (least + 3, 3), (least + 6, 3), (least + 7, 7)):
         arrays, _ = built(codes, levels=2, n_listed=4, budget=budget)
         assert len(arrays["near_rows"]) == n_rows
@@ -160,15 +166,16 @@ def test_neighbours_within_two_bits_are_listed_where_the_budget_has_room():
 def test_the_codes_with_most_items_are_listed_first():
     codes = packed([[0, 0, 0], [0, 0, 1], [0, 1, 1], [1, 1, 1]])[[0, 1, 2, 3, 2, 2, 1]]
     arrays, _ = built(codes, levels=2, n_listed=2)
-    assert lists(arrays) == [[], [], [1, 0, 2], [3], [2, 1, 3], [0], [], []]
+    assert lists(arrays)[:6] == [[], [], [], [1, 0, 2], [3], []]
+    assert lists(arrays)[6:] == [[2, 1, 3], [0], [], [], [], []]
     # Where they have few of the items, hardly a query would be one of them.
     assert len(built(sparse(100, 64, 6), levels=2, n_listed=24)[0]["near_starts"]) == 0
-    assert len(built(sparse(100, 64, 6), levels=2, n_listed=25)[0]["near_starts"]) == 201
+    assert len(built(sparse(100, 64, 6), levels=2, n_listed=25)[0]["near_starts"]) == 301
 
 
 def test_codes_far_from_all_others_are_listed_too():
     arrays, _ = built(packed([[1, 1, 1, 0, 0, 0], [0, 0, 0, 1, 1, 1]]), levels=2, n_listed=2)
-    assert lists(arrays) == [[0], [], [1], []]
+    assert lists(arrays) == [[0], [], [], [1], [], []]
 
 
 # Who answers

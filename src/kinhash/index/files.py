@@ -395,9 +395,9 @@ def _check_arrays(stored: Stored) -> None:
 
 def _check_lists(starts: Array, rows: Array) -> None:
     """Check that every list begins with the code that it is of."""
-    listed = np.flatnonzero(starts[:-1:2] < starts[2::2])
+    listed = np.flatnonzero(starts[:-1:3] < starts[1::3])
     _claim(
-        np.array_equal(rows[starts[2 * listed]], listed),
+        np.array_equal(rows[starts[3 * listed]], listed),
         "`near_rows` of a code do not begin with it",
     )
 

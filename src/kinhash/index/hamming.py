@@ -418,7 +418,7 @@ class HammingIndex:
             # A small index of their own costs less than looking at everything else.
             words = [s.words_of(f[f >= 0]) for s, f in zip(state.segments, items, strict=True)]
             kept = [ids[found >= 0] for found in items]
-            plain = planner.Structures(0, 0, groups=False, listed=0.0, budget=0.0)
+            plain = planner.Structures(0, 0, groups=False, far=0.0, listed=0.0, budget=0.0)
             few = Segment.build(np.concatenate(words), np.concatenate(kept), plain)
             return _native.Searcher([few.native])
         restricted = []

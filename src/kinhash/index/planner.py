@@ -6,7 +6,8 @@ from typing import Any
 from kinhash.errors import unknown_name
 
 SMALL = 256  # items up to which a segment needs no structures: comparing them all is as fast
-FEW_LISTED = 4096  # codes whose neighbours are listed however few items there are
+# Codes whose neighbours within three bits, and within two, are listed however few items there are.
+FEW_FAR, FEW_LISTED = 512, 4096
 FEW_ALLOWED = 0.02  # share of allowed items up to which they are searched on their own
 MANY_DEAD = 0.25  # share of removed items from which a segment is built anew
 
@@ -18,8 +19,13 @@ class Structures:
     levels: int  # of deletion keys: codes filed with one, or two, of their bits removed
     n_chunks: int  # parts of the bits, for codes too dense for deletion keys
     groups: bool  # codes around leaders, for larger radii
-    listed: float  # codes per item, the heaviest, with lists of neighbours within two bits
+    far: float  # codes per item, the heaviest, with lists of neighbours within three bits ...
+    listed: float  # ... and within two
     budget: float  # bytes per item for deletion keys, chunks and neighbours together
+
+    def n_far(self, n_items: int) -> int:
+        """Return how many codes have all within three bits listed, at most."""
+        return int(self.far * n_items) + FEW_FAR if self.far else 0
 
     def n_listed(self, n_items: int) -> int:
         """Return how many codes have their neighbours listed, at most; a few cost nothing."""
@@ -27,9 +33,11 @@ class Structures:
 
 
 MEMORY = {
-    "lean": Structures(levels=0, n_chunks=0, groups=True, listed=0.0, budget=0.0),
-    "balanced": Structures(levels=2, n_chunks=4, groups=True, listed=1 / 128, budget=48.0),
-    "fast": Structures(levels=2, n_chunks=4, groups=True, listed=1.0, budget=512.0),
+    "lean": Structures(levels=0, n_chunks=0, groups=True, far=0.0, listed=0.0, budget=0.0),
+    "balanced": Structures(
+        levels=2, n_chunks=4, groups=True, far=1 / 512, listed=1 / 128, budget=48.0
+    ),
+    "fast": Structures(levels=2, n_chunks=4, groups=True, far=1 / 64, listed=1.0, budget=512.0),
 }
 
 _WORDS = {

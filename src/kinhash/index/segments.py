@@ -35,6 +35,7 @@ class Segment:
             0 if small else wanted.levels,
             0 if small else wanted.n_chunks,
             wanted.groups and not small,
+            0 if small else wanted.n_far(len(words)),
             0 if small else wanted.n_listed(len(words)),
             wanted.budget,
         )
