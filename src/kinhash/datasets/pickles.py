@@ -6,6 +6,7 @@ lists, tuples, dictionaries, text, numbers and arrays of bytes, and refuses ever
 
 import math
 import pickletools
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -79,10 +80,13 @@ class _Machine:
         self._memory: dict[int, Any] = {}
 
     def run(self, content: bytes) -> Any:  # noqa: ANN401
-        for operation, argument, _ in pickletools.genops(content):
-            if operation.name == "STOP":
-                break
-            self._step(operation.name, argument)
+        with warnings.catch_warnings():
+            # Of escapes in damaged text, as if it were a program's.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            for operation, argument, _ in pickletools.genops(content):
+                if operation.name == "STOP":
+                    break
+                self._step(operation.name, argument)
         return self._stack.pop()
 
     def _step(self, name: str, argument: Any) -> None:  # noqa: ANN401, C901, PLR0912
