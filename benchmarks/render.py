@@ -37,7 +37,7 @@ machines.
     python benchmarks/plot_index.py       # draws it
     python benchmarks/render.py           # writes this page
 
-`index_sets.py` makes the codes, `index_peers.py` holds the peers.
+`index_sets.py` makes the codes, `index_peers.py` holds the peers, `index_measure.py` times them.
 
 """
 
