@@ -14,7 +14,7 @@ inline std::vector<const Kernels*> available_kernels() {
 #ifdef KINHASH_X86
     __builtin_cpu_init();
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-        __builtin_cpu_supports("bmi2")) {
+        __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2")) {
         list.push_back(&kernels_avx2());
         if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
             __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&

@@ -53,8 +53,8 @@ class Finder {
         if (radius == 0 && segment_.slots.size && asked < 0) return Plan::lookup;
         if (radius <= 3 && segment_.neighbours.starts.size && (asked < 0 || asked == int(Plan::neighbours)) && is_listed(query, radius))
             return Plan::neighbours;
-        const double compare = has_planes(query, radius) ? 0.1 : 0.2 * double(segment_.n_words), touch = n < 20000 ? 25 : 100;
-        double best = int(Plan::scan) == asked ? -1 : compare * double(n);
+        const double touch = n < 20000 ? 25 : 100;
+        double best = int(Plan::scan) == asked ? -1 : compare(query, radius) * double(n);
         Plan chosen = Plan::scan;
         const auto consider = [&](Plan plan, double cost) {
             if (int(plan) == asked) cost = -1;
@@ -82,7 +82,8 @@ class Finder {
         return chosen;
     }
 
-    void within(Plan plan, const uint64_t* query, uint32_t radius, Hits& out, Work& work) {
+    // False where comparing all codes turns out to be better than the plan, and nothing was found yet.
+    bool within(Plan plan, const uint64_t* query, uint32_t radius, Hits& out, Work& work) {
         switch (plan) {
             case Plan::lookup: lookup(query, 0, out, work); break;
             case Plan::deletions: deletions(query, radius, out, work); break;
@@ -90,11 +91,14 @@ class Finder {
                 start_chunks({query, radius, &out}, work);
                 finish_chunks(work);
                 break;
-            case Plan::groups: groups(query, radius, out, work); break;
+            case Plan::groups:
+                if (!groups(query, radius, out, work)) return false;
+                break;
             case Plan::neighbours: neighbours(query, radius, out, work); break;
             case Plan::scan: scan_all(query, radius, out, work); break;
         }
         ++work.queries[size_t(plan)];
+        return true;
     }
 
     // Two codes within r bits are near in one of n_chunks parts at least: see flips_of(). First all
@@ -151,7 +155,7 @@ class Finder {
         for (size_t first = begin; first < end; first += SCAN_BLOCK) {
             const size_t n = std::min(SCAN_BLOCK, end - first);
             const Hit start{uint32_t(first), number_, 0};
-            out.add(kernels_.scan(segment_.code(first), n, words_.count(), query, radius, start, out.room(n)));
+            out.add(kernels_.scan(segment_.code(first), n, words_.count(), query, radius, start, out.room(n + SPARE_HITS)));
         }
         work.compared += end > begin ? end - begin : 0;
     }
@@ -160,7 +164,7 @@ class Finder {
     void scan_planes(const uint64_t* query, uint32_t radius, size_t begin, size_t end, Hits& out, Work& work) {
         const uint64_t* planes = planes_->codes.of(segment_.codes.data, segment_.n_codes(), words_.count());
         out.add(kernels_.scan_planes(planes + begin / PLANE_CODES * words_per_block(words_.count()), segment_.code(begin), end - begin,
-                                     words_.count(), query, radius, {uint32_t(begin), number_, 0}, out.room(end - begin)));
+                                     words_.count(), query, radius, {uint32_t(begin), number_, 0}, out.room(end - begin + SPARE_HITS)));
         work.compared += end - begin;
     }
     void scan_all(const uint64_t* query, uint32_t radius, Hits& out, Work& work) {
@@ -182,6 +186,11 @@ class Finder {
     const Words<W>& words() const { return words_; }
 
   private:
+    static constexpr double A_GROUP = 25;  // nanoseconds, as all that is compared in plan()
+    // A code, in a scan of all.
+    double compare(const uint64_t* query, uint32_t radius) const {
+        return has_planes(query, radius) ? 0.1 : 0.2 * double(segment_.n_words);
+    }
     bool suits_planes(const uint64_t* query, uint32_t radius) const {
         return planes_ && radius <= 64 && words_.active(query) <= MOST_PLANES;
     }
@@ -382,7 +391,7 @@ class Finder {
     }
 
     // A code within r of the query has a leader within r + group_radius of it.
-    void groups(const uint64_t* query, uint32_t radius, Hits& out, Work& work) {
+    bool groups(const uint64_t* query, uint32_t radius, Hits& out, Work& work) {
         const size_t n = segment_.n_leaders();
         const uint32_t reach = radius + segment_.group_radius;
         near_.clear();
@@ -394,14 +403,13 @@ class Finder {
             const Hit start{uint32_t(first), 0, 0};
             if (by_planes)
                 near_.add(kernels_.scan_planes(planes + first / PLANE_CODES * words_per_block(words_.count()), leaders, size,
-                                               words_.count(), query, reach, start, near_.room(size)));
+                                               words_.count(), query, reach, start, near_.room(size + SPARE_HITS)));
             else
-                near_.add(kernels_.scan(leaders, size, words_.count(), query, reach, start, near_.room(size)));
+                near_.add(kernels_.scan(leaders, size, words_.count(), query, reach, start, near_.room(size + SPARE_HITS)));
             work.compared += size;
-            // Starting on a group costs about as much as comparing 80 codes: where too many groups are
-            // near, or seem to be by far, comparing all codes is faster.
-            const size_t seen = first + size;
-            if (80 * near_.size() * (seen < n ? n / 3 : n) > segment_.n_codes() * seen) return scan_all(query, radius, out, work);
+            // Where too many groups are near, or seem to be by far, comparing all codes is faster.
+            const size_t seen = first + size, seem = near_.size() * (seen < n ? n / 2 : n) / seen;
+            if (A_GROUP * double(seem) > compare(query, radius) * double(segment_.n_codes())) return false;
         }
         size_t left = segment_.n_codes();  // groups share no codes, unless they are damaged
         for (const Hit& leader : near_) {
@@ -410,6 +418,7 @@ class Finder {
             scan(query, radius, from, from + size, out, work);
             left -= size;
         }
+        return true;
     }
 
     const Segment& segment_;

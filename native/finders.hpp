@@ -21,12 +21,14 @@ class Finders {
             scanning_.clear();
             by_planes_.clear();
             for (const Asked& one : asked) {
-                const Plan plan = finder.plan(one.query, one.radius, plan_asked);
-                switch (plan) {
-                    case Plan::scan: (finder.has_planes(one.query, one.radius) ? by_planes_ : scanning_).push_back(one); break;
-                    case Plan::chunks: finder.start_chunks(one, work); break;
-                    default: finder.within(plan, one.query, one.radius, *one.out, work); continue;
+                Plan plan = finder.plan(one.query, one.radius, plan_asked);
+                if (plan == Plan::chunks) {
+                    finder.start_chunks(one, work);
+                } else if (plan != Plan::scan) {
+                    if (finder.within(plan, one.query, one.radius, *one.out, work)) continue;
+                    plan = Plan::scan;
                 }
+                if (plan == Plan::scan) (finder.has_planes(one.query, one.radius) ? by_planes_ : scanning_).push_back(one);
                 ++work.queries[size_t(plan)];
             }
             finder.finish_chunks(work);

@@ -428,10 +428,19 @@ size_t scan_blocks(const uint64_t* planes, const uint64_t* codes, size_t n, size
             const size_t start = row + 64 * part;
             uint64_t hits = ~less[part];
             if (start + 64 > n) hits &= start < n ? (uint64_t(1) << (n - start)) - 1 : 0;
-            for (; hits; hits &= hits - 1) {
-                const size_t i = start + size_t(__builtin_ctzll(hits));
-                out[found++] = {uint32_t(first.row + i), first.segment, uint16_t(distance(codes + i * n_words, query, n_words))};
-            }
+            if (hits == 0) continue;
+            // Some at a time with no question between them; what is beyond the last is written over.
+            Hit* at = out + found;
+            found += size_t(__builtin_popcountll(hits));
+            do {
+#pragma GCC unroll 4
+                for (size_t j = 0; j < SPARE_HITS; ++j, hits &= hits - 1) {
+                    const size_t i = start + size_t(std::countr_zero(hits)) % 64;
+                    const uint32_t d = ALL_BITS == 8 ? uint32_t(__builtin_popcountll(codes[i] ^ query[0])) : distance(codes + i * n_words, query, n_words);
+                    at[j] = {uint32_t(first.row + i), first.segment, uint16_t(d)};
+                }
+                at += SPARE_HITS;
+            } while (hits);
         }
     }
     return found;
@@ -452,38 +461,37 @@ size_t scan_planes(const uint64_t* planes, const uint64_t* codes, size_t n, size
 
 size_t write_ids(const uint32_t* ids, size_t n_ids, const uint32_t* offsets, const Hit* hits, size_t n_hits,
                  int64_t* out, size_t room) {
-    constexpr size_t AHEAD = 6;  // buckets that are on their way from memory
+    constexpr size_t AHEAD = 6;     // buckets that are on their way from memory
+    constexpr size_t TOGETHER = 8;  // ids: faster than just as many as there are, and buckets are mostly small
     size_t written = 0;
     for (size_t h = 0; h < n_hits; ++h) {
         if (h + AHEAD < n_hits) __builtin_prefetch(ids + offsets[hits[h + AHEAD].row]);
         const size_t from = std::min<size_t>(offsets[hits[h].row], n_ids);
-        size_t to = std::max(from, std::min<size_t>(offsets[hits[h].row + 1], n_ids));
-        // Buckets side by side are as good as one.
-        for (; h + 1 < n_hits && hits[h + 1].row == hits[h].row + 1; ++h) {
-            const size_t start = std::min<size_t>(offsets[hits[h + 1].row], n_ids);
-            const size_t next = std::min<size_t>(offsets[hits[h + 1].row + 1], n_ids);
-            if (start != to || next < to) break;  // in damaged files only
-            to = next;
-        }
-        const size_t n = std::min(to - from, room - written), padded = round_up(n, 8);
+        const size_t to = std::max(from, std::min<size_t>(offsets[hits[h].row + 1], n_ids));
+        const size_t n = std::min(to - from, room - written), padded = std::max(round_up(n, TOGETHER), TOGETHER);
         const uint32_t* in = ids + from;
         int64_t* const at = out + written;
-        // Eight at a time are faster than just as many as there are, and buckets are mostly small.
-        if (padded <= room - written && from + padded <= n_ids)
-            for (size_t i = 0; i < padded; i += 8)
+        const auto copy = [&](size_t i) {
 #pragma GCC unroll 8
-                for (size_t j = i; j < i + 8; ++j) at[j] = in[j];
-        else
+            for (size_t j = i; j < i + TOGETHER; ++j) at[j] = in[j];
+        };
+        if (padded <= room - written && from + padded <= n_ids) {
+            copy(0);
+            for (size_t i = TOGETHER; i < n; i += TOGETHER) copy(i);
+        } else {
             for (size_t i = 0; i < n; ++i) at[i] = in[i];
+        }
         written += n;
     }
     return written;
 }
 
+void fill(int32_t* out, size_t n, int32_t value) { std::fill_n(out, n, value); }
+
 }  // namespace
 
 const Kernels& KINHASH_JOIN(kernels_, KINHASH_ISA)() {
-    static const Kernels table{KINHASH_TEXT(KINHASH_ISA), encode, scan, scan_planes, write_ids, pair_loss};
+    static const Kernels table{KINHASH_TEXT(KINHASH_ISA), encode, scan, scan_planes, write_ids, fill, pair_loss};
     return table;
 }
 

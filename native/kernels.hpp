@@ -44,6 +44,9 @@ struct PairTerms {
     double similar_distance, dissimilar_distance;  // means, for the log
 };
 
+// Hits that a scan may write beyond the last.
+inline constexpr size_t SPARE_HITS = 4;
+
 struct Kernels {
     const char* name;
     // Rows [begin, end) of X (n_in floats each) to words; `words_per_row` covers all planes. Returns
@@ -52,7 +55,7 @@ struct Kernels {
     size_t (*encode)(const Network&, const float* X, size_t begin, size_t end, uint64_t* words,
                      size_t words_per_row);
     // The rows of `codes` within `radius` of `query`, in order, numbered from `first` on and with its
-    // segment; `out` has room for all n. Returns how many.
+    // segment; `out` has room for all n and SPARE_HITS more. Returns how many.
     size_t (*scan)(const uint64_t* codes, size_t n, size_t n_words, const uint64_t* query,
                    uint32_t radius, Hit first, Hit* out);
     // The same by planes of bits: for queries of at most MOST_PLANES active bits and radii of at most
@@ -63,6 +66,7 @@ struct Kernels {
     // b is ids[offsets[b]] .. ids[offsets[b + 1] - 1]. What is left of the room may be written over.
     size_t (*write_ids)(const uint32_t* ids, size_t n_ids, const uint32_t* offsets, const Hit* hits,
                         size_t n_hits, int64_t* out, size_t room);
+    void (*fill)(int32_t* out, size_t n, int32_t value);
     // The paper's loss over all known pairs of rows of A (n x m) and B (k x m), and its gradient
     // (added to gA and gB). With `symmetric`, B is A, the relations are symmetric, gB is unused.
     PairTerms (*pair_loss)(const PairLoss&, const float* A, size_t n, const float* B, size_t k,

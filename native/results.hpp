@@ -32,9 +32,17 @@ struct Found {
 // Appends hits in order of distance, none beyond `radius`; returns how many items they are.
 inline size_t append_by_distance(const Segments& segments, const Hits& hits, uint32_t radius, Hits& out) {
     constexpr uint32_t FEW = 3;
-    for (const Hit& hit : hits) __builtin_prefetch(segments[hit.segment]->offsets.data + hit.row);
-    Hit* to = out.room(hits.size() + 1);
-    if (radius <= FEW) {
+    constexpr size_t MANY = 1 << 15;  // codes whose offsets do not stay in the cache
+    const size_t n = hits.size();
+    const Hit* const from = hits.begin();
+    if (segments.size() > 1 || segments[0]->n_codes() >= MANY)
+        for (const Hit& hit : hits) __builtin_prefetch(segments[hit.segment]->offsets.data + hit.row);
+    Hit* to = out.room(n + 1);
+    bool in_order = true;
+    for (size_t i = 1; i < n; ++i) in_order &= from[i - 1].distance <= from[i].distance;
+    if (in_order) {
+        std::copy_n(from, n, to);
+    } else if (radius <= FEW) {
         // A pass for each distance writes every hit, and the next one over it if it is at another.
         for (uint32_t d = 0; d <= radius; ++d)
             for (const Hit& hit : hits) {
@@ -48,7 +56,8 @@ inline size_t append_by_distance(const Segments& segments, const Hits& hits, uin
         for (uint32_t d = 0; d <= radius; ++d) next[d + 1] += next[d];
         for (const Hit& hit : hits) to[next[hit.distance]++] = hit;
     }
-    out.add(hits.size());
+    out.add(n);
+    if (segments.size() == 1) return segments[0]->count_all(n, [&](size_t i) { return from[i].row; });
     size_t items = 0;
     for (const Hit& hit : hits) items += segments[hit.segment]->count(hit.row);
     return items;
@@ -131,7 +140,7 @@ inline void expand(const Segments& segments, const Found& found, bool sort, cons
                         at += write_ids(*segments[hit->segment], hit, n, kernels, ids + at, stop - at);
                         hit += n;
                     }
-                    std::fill_n(distances + start, at - start, int32_t(distance));
+                    kernels.fill(distances + start, at - start, int32_t(distance));
                     if (sort) sort_ids(ids + start, at - start, scratch);
                 }
             }

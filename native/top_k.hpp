@@ -29,12 +29,20 @@ class Lowest {
             const uint64_t at = uint64_t(id) - first;
             bits_[at / 64] |= uint64_t(1) << (at % 64);
         }
-        size_t written = 0;
-        for (size_t word = 0; word < bits_.size(); ++word)
-            for (uint64_t rest = bits_[word]; rest; rest &= rest - 1) {
-                if (written == n) return n;
-                out[written++] = int64_t(first + 64 * word + size_t(std::countr_zero(rest)));
-            }
+        // Two bits of each word with no question between them, as few have more; what is too many is written over.
+        size_t written = 0, word = 0;
+        const auto at = [&](uint64_t rest) { return int64_t(first + 64 * word + size_t(std::countr_zero(rest))); };
+        for (; word < bits_.size() && written + 2 <= n; ++word) {
+            uint64_t rest = bits_[word];
+            const size_t here = std::min(size_t(std::popcount(rest)), n - written);
+            out[written] = at(rest);
+            rest &= rest - 1;
+            out[written + 1] = at(rest);
+            for (size_t i = 2; i < here; ++i) out[written + i] = at(rest &= rest - 1);
+            written += here;
+        }
+        for (; word < bits_.size() && written < n; ++word)
+            for (uint64_t rest = bits_[word]; rest && written < n; rest &= rest - 1) out[written++] = at(rest);
         return written;  // less than n where a damaged file has an id twice
     }
 
@@ -124,34 +132,39 @@ class TopK {
         return counts_;
     }
 
-    // The smallest radius that holds k items, if all codes are like a sample of them: the heaviest
-    // leaders, which hold most items where codes cluster, or blocks of codes from everywhere.
+    // The smallest radius that holds k items, if all codes are like a sample of them.
     uint32_t likely_radius(const uint64_t* query, size_t k) {
-        constexpr size_t BLOCK = 64, MOST_BLOCKS = 32, MOST_LEADERS = 1024;
-        std::vector<double>& items = sample_;
-        items.assign(64 * n_words_ + 1, 0);
-        for (size_t s = 0; s < segments_.size(); ++s) {
-            const Segment& segment = *segments_[s];
-            const size_t n = segment.n_codes(), n_leaders = std::min(segment.n_leaders(), MOST_LEADERS);
-            const size_t n_blocks = n_leaders ? 0 : std::clamp<size_t>(n / BLOCK, 1, MOST_BLOCKS);
-            seen_.assign(items.size(), 0);
-            size_t all = 0;
-            const auto see = [&](size_t row) {
-                const size_t count = segment.count(row);
-                seen_[finders_[s].words().distance(segment.code(row), query)] += count;
-                all += count;
-            };
-            for (size_t g = 0; g < n_leaders; ++g)
-                if (segment.group_starts[g] < n) see(segment.group_starts[g]);
-            for (size_t b = 0; b < n_blocks; ++b)
-                for (size_t row = b * n / n_blocks; row < std::min(b * n / n_blocks + BLOCK, n); ++row) see(row);
-            for (size_t d = 0; d < items.size() && all; ++d) items[d] += double(seen_[d]) * double(segment.n_alive) / double(all);
-        }
+        if (sample_.empty()) draw_sample();
+        by_distance_.assign(64 * n_words_ + 1, 0);
+        const Words<W>& words = finders_[0].words();
+        for (size_t i = 0; i < sample_.size(); ++i)
+            by_distance_[words.distance(sample_codes_.data() + i * n_words_, query)] += sample_[i];
         double total = 0;
         uint32_t radius = 0;
-        for (; radius + 1 < items.size(); ++radius)
-            if ((total += items[radius]) >= double(k)) break;
+        for (; radius + 1 < by_distance_.size(); ++radius)
+            if ((total += by_distance_[radius]) >= double(k)) break;
         return radius;
+    }
+
+    // Some codes, and how many items each stands for: the heaviest leaders, which hold most items where
+    // codes cluster, or blocks of codes from everywhere.
+    void draw_sample() {
+        constexpr size_t BLOCK = 64, MOST_BLOCKS = 32, MOST_LEADERS = 1024;
+        for (const Segment* segment : segments_) {
+            const size_t n = segment->n_codes(), n_leaders = std::min(segment->n_leaders(), MOST_LEADERS);
+            const size_t n_blocks = n_leaders ? 0 : std::clamp<size_t>(n / BLOCK, 1, MOST_BLOCKS), before = sample_.size();
+            size_t all = 0;
+            const auto see = [&](size_t row) {
+                sample_.push_back(double(segment->count(row)));
+                sample_codes_.insert(sample_codes_.end(), segment->code(row), segment->code(row) + n_words_);
+                all += segment->count(row);
+            };
+            for (size_t g = 0; g < n_leaders; ++g)
+                if (segment->group_starts[g] < n) see(segment->group_starts[g]);
+            for (size_t b = 0; b < n_blocks; ++b)
+                for (size_t row = b * n / n_blocks; row < std::min(b * n / n_blocks + BLOCK, n); ++row) see(row);
+            for (size_t i = before; i < sample_.size() && all; ++i) sample_[i] *= double(segment->n_alive) / double(all);
+        }
     }
 
     void choose(const Hits& hits, size_t k, int64_t* ids, int32_t* distances) {
@@ -203,8 +216,8 @@ class TopK {
     std::vector<size_t> counts_;
     Hits ordered_;
     Growing<int64_t> pool_;
-    std::vector<double> sample_;
-    std::vector<size_t> seen_;
+    std::vector<double> sample_, by_distance_;
+    std::vector<uint64_t> sample_codes_;
     Lowest lowest_;
 };
 

@@ -54,8 +54,7 @@ class Matches:
 
     def _release(self) -> None:
         """Let go of the arrays; where nobody else has them, the next answer gets their memory."""
-        offsets, ids, distances = self._parts
-        self._parts = offsets[:1].copy(), ids[:0].copy(), distances[:0].copy()
+        self._parts = _NO_QUERIES
 
     @property
     def offsets(self) -> Array:
@@ -92,3 +91,7 @@ class Matches:
 
     def __repr__(self) -> str:
         return f"Matches(n_queries={len(self)}, n_matches={len(self.ids)})"
+
+
+# No empty arrays are made for each answer that is given up: it would cost as much as a query.
+_NO_QUERIES = Matches(np.zeros(1), np.zeros(0), np.zeros(0))._parts  # noqa: SLF001 - own arrays
