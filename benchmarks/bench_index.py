@@ -10,19 +10,21 @@ How it is measured
   must equal ours (the same ids and distances in every row; at the last distance of a top-k any of
   the tied ids) before a time is taken. Beyond a million matches, rows are compared by counts and
   sums, some in full.
-- The peers that search by radius are measured once more with glibc told to keep all memory that is
-  freed (`KEEP_MEMORY`): the column `kept`. Ours keeps what it needs by itself.
-- Ours and the peer's runs alternate; times are medians, and a ratio is of the two medians of one
-  alternation: only ratios mean anything.
-- Ours gets 1,000 queries at a time, and `out=` the previous answer, as a user who cares would;
-  FAISS allocates its own results. `fresh` in the record is ours without `out=`.
+- Both sides get 64 queries in a call (for each thread): enough to hide the cost of a call, and few
+  enough for answers to stay in the processor's cache. Searches by radius are measured once more
+  with all queries in one call: the column `large`. There answers of hundreds of megabytes are bound
+  by memory, and FAISS asks the system for fresh pages each time.
+- Ours and the peer's runs alternate, and the fastest of each counts: what takes longer, other
+  programs took. A ratio is of the two in one alternation: only ratios mean anything.
+- Ours gets `out=` the previous answer, as a user who cares would; FAISS allocates its own results.
+  `fresh` in the record is ours without `out=`.
 - A peer more than 8 times slower than another on one thread is not tried on all cores.
 - A slow peer gets fewer queries, as many as fit the time budget, spread evenly over the numbers of
   matches, and ours is then timed with the same ones. Time per query is what counts.
 - Ids are 8 bytes and distances 4 on both sides. FAISS and usearch give some distances as float32;
   they are not converted.
 - The best peer of a cell is the one with the lowest time per query. `±` in the table (`spread`) is
-  our slowest median over our fastest in the cell's alternations: far above 1, the machine was busy
+  our slowest time over our fastest in the cell's alternations: far above 1, the machine was busy
   and the cell says little.
 - The index is `HammingIndex(codes)` with its default memory setting.
 """
@@ -44,7 +46,6 @@ import faiss
 import index_peers
 import index_sets
 from index_measure import (
-    KEEP_MEMORY,
     N_CORES,
     RADII,
     TOP,
@@ -133,26 +134,18 @@ def measured(name, options):
         apart(index_sets.save, name, folder)
         record = apart(measure_ours, folder, options.repeats)
         cells = {(c["task"], c["value"], c["n_threads"]): c for c in record["cells"]}
-        for kept in (False, True) if peers else ():
-            known = {}
-            for number in itertools.count():
-                found = apart(
-                    functools.partial(measure_peer, kept=kept),
-                    folder,
-                    number,
-                    options,
-                    known,
-                    environment=KEEP_MEMORY if kept else None,
-                )
-                if found is None:
-                    break
-                for task, value, n_threads, peer in found:
-                    cells[task, value, n_threads]["peers"].append(peer)
-                    if n_threads == 1 and peer["us"]:
-                        known[task, value] = min(known.get((task, value), math.inf), peer["us"])
+        known = {}
+        for number in itertools.count() if peers else ():
+            found = apart(measure_peer, folder, number, options, known)
+            if found is None:
+                break
+            for task, value, n_threads, peer in found:
+                cells[task, value, n_threads]["peers"].append(peer)
+                if n_threads == 1 and peer["us"] and not peer["large"]:
+                    known[task, value] = min(known.get((task, value), math.inf), peer["us"])
         for cell in record["cells"]:
             if cell["task"] == "single" and cell["peers"]:
-                cell["ours_us"] = statistics.median(peer["ours_us"] for peer in cell["peers"])
+                cell["ours_us"] = min(peer["ours_us"] for peer in cell["peers"])
         built = apart(functools.partial(sizes, peers=peers), folder)
     return record | {"machine": machine(options), "sizes": built}
 
@@ -197,7 +190,7 @@ ABOUT = {
 }
 
 
-def _rivals(kind, cell, *, kept=False):
+def _rivals(kind, cell, *, large=False):
     """Return the peers of a cell that one kind of row compares with."""
     belongs = {
         "range": lambda name: not name.startswith(index_peers.UNIQUE),
@@ -209,7 +202,7 @@ def _rivals(kind, cell, *, kept=False):
     return [
         peer
         for peer in cell["peers"]
-        if peer["us"] is not None and peer["kept"] == kept and belongs(peer["name"])
+        if peer["us"] is not None and peer["large"] == large and belongs(peer["name"])
     ]
 
 
@@ -226,8 +219,8 @@ def _row(name, kind, value, cell, every):
     best = min(rivals, key=lambda peer: peer["us"])
     others = _rivals(kind, every) if every else []
     fastest = min(others, key=lambda peer: peer["us"], default=None)
-    keeping = min(_rivals(kind, cell, kept=True), key=lambda peer: peer["us"], default=None)
-    own = [peer["ours_us"] for peer in cell["peers"] if peer["us"] is not None]
+    in_one = min(_rivals(kind, cell, large=True), key=lambda peer: peer["us"], default=None)
+    own = [p["ours_us"] for p in cell["peers"] if p["us"] is not None and not p["large"]]
     must, aim = goals(name, kind).get(value, (None, None))
     return {
         "set": name,
@@ -238,7 +231,7 @@ def _row(name, kind, value, cell, every):
         "peer": best["name"],
         "theirs": best["us"],
         "ratio": best["ratio"],
-        "kept": keeping and keeping["ratio"],
+        "large": in_one and in_one["ratio"],
         "all_cores": fastest and fastest["ratio"],
         "spread": max(own) / min(own),
         "must": must,
@@ -252,7 +245,7 @@ def _fastest_to_search(record, names):
 
     def mean(name):
         return statistics.geometric_mean(
-            next((p["us"] for p in cell["peers"] if p["name"] == name and p["us"]), math.inf)
+            next((p["us"] for p in _rivals("range", cell) if p["name"] == name), math.inf)
             for cell in record["cells"]
             if cell["task"] == "range" and cell["n_threads"] == 1 and cell["value"] <= 2
         )
@@ -266,7 +259,7 @@ def _size_rows(name, record):
     if name in {"clustered1m", "clustered10m"}:
         goal_of["bytes"] = LEAN_BYTES
     if name == "clustered10m":
-        goal_of["build"] = goal_of["build, least"] = BUILD_OVER_HASH
+        goal_of["build"] = BUILD_OVER_HASH
     build = sizes["build_seconds"]
     hashes = {key: seconds for key, seconds in build.items() if key.startswith("Hash")}
     rows = [("bytes", sizes["bytes_per_item"]["lean"], None, None, None)]
@@ -287,7 +280,7 @@ def _size_rows(name, record):
             "peer": peer,
             "theirs": theirs,
             "ratio": ratio,
-            "kept": None,
+            "large": None,
             "all_cores": None,
             "spread": None,
             "must": goal_of[kind][0],
@@ -318,7 +311,7 @@ def print_table(rows):
             "must",
             "aim",
             "",
-            "kept",
+            "large",
             "all",
             "±",
             "by",
@@ -330,7 +323,7 @@ def print_table(rows):
         cell = kind if row["value"] is None else f"{kind}, {at} = {row['value']}"
         mark = {None: "", True: "✓", False: "✗"}[row["reached"]]
         numbers = [row[key] for key in ("matches", "ours", "theirs", "ratio", "must", "aim")]
-        last = (*(show(row[key]) for key in ("kept", "all_cores", "spread")), row["peer"] or "-")
+        last = (*(show(row[key]) for key in ("large", "all_cores", "spread")), row["peer"] or "-")
         lines.append((row["set"], cell, *map(show, numbers), mark, *last))
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     for line in lines:
@@ -362,6 +355,15 @@ def machine(options):
         "repeats": options.repeats,
         "budget": options.budget,
     }
+
+
+def rounded(value):
+    """Return a record with no more than five digits in any number that is not whole."""
+    if isinstance(value, dict):
+        return {key: rounded(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [rounded(inner) for inner in value]
+    return float(f"{value:.5g}") if isinstance(value, float) else value
 
 
 def parse():
@@ -398,7 +400,7 @@ def main():
         known = {name: i for i, name in enumerate(dict.fromkeys((*SETS, *HUGE, *QUICK)))}
         sets = dict(sorted(sets.items(), key=lambda item: known.get(item[0], len(known))))
         record = {"sets": sets, "table": table(sets), "about": ABOUT}
-        options.out.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+        options.out.write_text(json.dumps(rounded(record), indent=1) + "\n", encoding="utf-8")
     print_table(table(sets))
     progress(f"wrote {options.out}")
 

@@ -3,6 +3,10 @@
 What earlier work left behind in a process decides whether `malloc` hands out warm pages or asks
 the system for fresh ones, and so up to half of a peer's time. So each peer starts in a new process,
 as in a program that uses just this one; ours is built beside it, and the two take turns.
+
+Queries come `AT_ONCE` in a call, so that answers stay in the processor's cache and `malloc` hands
+out the same memory again: then it is the search that is measured. With all in one call (`large`),
+answers of thousands of matches are bound by memory, and FAISS gets fresh pages for each.
 """
 
 import concurrent.futures
@@ -10,7 +14,6 @@ import functools
 import math
 import multiprocessing
 import os
-import statistics
 import sys
 import time
 
@@ -23,28 +26,21 @@ from kinhash import HammingIndex
 RADII = (0, 1, 2, 3)
 TOP = (10, 100, 5000)
 N_CORES = os.cpu_count()
-SMALLEST = 0.01  # seconds; quicker calls are repeated
+AT_ONCE = 64  # queries in a call, for each thread
+SMALLEST = 0.02  # seconds; quicker calls are repeated
 TOO_SLOW = 2.0  # seconds per query from which a peer is left out
 SINGLE_UP_TO = 100_000  # items up to which queries are also asked one at a time
 CHECKED = (
     1_000_000  # matches of a batch up to which each is compared, beyond which those of some rows
 )
 HOPELESS = 8.0  # times slower than the best peer, from which one thread is enough to know
-# Makes glibc keep all freed memory for the next answer, instead of giving large parts back.
-KEEP_MEMORY = {"MALLOC_MMAP_THRESHOLD_": "8000000000", "MALLOC_TRIM_THRESHOLD_": "16000000000"}
 
 
-def apart(function, *args, environment=None):
+def apart(function, *args):
     """Return what the function returns in a new process."""
-    before = dict(os.environ)
-    os.environ.update(environment or {})
-    try:
-        spawn = multiprocessing.get_context("spawn")
-        with concurrent.futures.ProcessPoolExecutor(1, mp_context=spawn) as pool:
-            return pool.submit(function, *args).result()
-    finally:
-        os.environ.clear()
-        os.environ.update(before)
+    spawn = multiprocessing.get_context("spawn")
+    with concurrent.futures.ProcessPoolExecutor(1, mp_context=spawn) as pool:
+        return pool.submit(function, *args).result()
 
 
 def progress(text):
@@ -61,10 +57,15 @@ def clock(call, n=1):
 
 
 def alternate(calls, repeats):
-    """Return the median seconds of each call; they take turns."""
+    """Return the fewest seconds of each call; they take turns. What is more is the machine's."""
     runs = [math.ceil(SMALLEST / max(clock(call), 1e-6)) for call in calls]
     times = [[clock(call, n) for call, n in zip(calls, runs, strict=True)] for _ in range(repeats)]
-    return [statistics.median(column) for column in zip(*times, strict=True)]
+    return [min(column) for column in zip(*times, strict=True)]
+
+
+def batches(rows, n):
+    """Return the rows in parts of n."""
+    return [rows[start : start + n] for start in range(0, len(rows), n)]
 
 
 class Ours:
@@ -83,10 +84,21 @@ class Ours:
         self.out = search(queries, value, out=self.out, n_threads=n_threads)
         return self.out
 
-    def fresh(self, task, value, n_threads):
-        """Answer all queries into new memory."""
+    def search_all(self, task, value, n_threads, parts):
+        """Answer one batch after the other."""
+        for queries in parts:
+            self.search(task, value, n_threads, queries)
+
+    def fresh(self, task, value, n_threads, parts):
+        """Answer one batch after the other, each into new memory."""
         search = self.index.search_radius if task == "range" else self.index.search_top_k
-        search(self.queries, value, n_threads=n_threads)
+        for queries in parts:
+            search(queries, value, n_threads=n_threads)
+
+    def count(self, radius, n_threads, parts):
+        """Count the matches of one batch after the other."""
+        for queries in parts:
+            self.index.count_radius(queries, radius, n_threads=n_threads)
 
     def single(self, rows, radius):
         """Answer some queries one at a time."""
@@ -160,13 +172,13 @@ def measure_ours(folder, repeats):
     ]:
         for n_threads in sorted({1, N_CORES}):
             counts = ours.search(task, value, n_threads).counts
+            parts = batches(ours.queries, AT_ONCE * n_threads)
             calls = [
-                functools.partial(ours.search, task, value, n_threads),
-                functools.partial(ours.fresh, task, value, n_threads),
+                functools.partial(ours.search_all, task, value, n_threads, parts),
+                functools.partial(ours.fresh, task, value, n_threads, parts),
             ]
             if task == "range":
-                count = functools.partial(ours.index.count_radius, n_threads=n_threads)
-                calls.append(functools.partial(count, ours.queries, value))
+                calls.append(functools.partial(ours.count, value, n_threads, parts))
             micro = [1e6 * seconds / n_queries for seconds in alternate(calls, repeats)]
             explained = None
             if n_threads == 1:
@@ -200,7 +212,7 @@ def measure_ours(folder, repeats):
     }
 
 
-def measure_peer(folder, number, options, known, *, kept):
+def measure_peer(folder, number, options, known):
     """Return a list of (task, value, n_threads, what was measured) of one peer beside ours.
 
     Args:
@@ -208,23 +220,19 @@ def measure_peer(folder, number, options, known, *, kept):
         number: Which of the peers; beyond the last, the answer is None.
         options: `repeats`, runs of each kind, and `budget`, seconds for each task and value.
         known: By task and value the fastest peer's microseconds so far, on one thread.
-        kept: Whether freed memory is kept, which is then said and only asked for range searches.
     """
     codeset = index_sets.load(folder)
     builders = index_peers.builders(codeset.items)
     if number >= len(builders):
         return None
-    peer = builders[number]()
-    if kept and "range" not in peer.tasks:
-        return []
-    return Beside(codeset, peer, options, known, kept=kept).run()
+    return Beside(codeset, builders[number](), options, known).run()
 
 
 class Beside:
     """A peer and ours, one after the other, over and over."""
 
-    def __init__(self, codeset, peer, options, known, *, kept):
-        self.codeset, self.peer, self.known, self.kept = codeset, peer, known, kept
+    def __init__(self, codeset, peer, options, known):
+        self.codeset, self.peer, self.known = codeset, peer, known
         self.repeats, self.budget = options.repeats, options.budget
         self.bytes = codeset.queries.to_bytes()
         self.ours = Ours(codeset)
@@ -233,20 +241,26 @@ class Beside:
     def run(self):
         """Measure all that the peer can do."""
         n_items, values = len(self.codeset.items), values_of(len(self.codeset.items))
-        for task in self.peer.tasks if not self.kept else ("range",):
+        promising = []
+        for task in self.peer.tasks:
             for value in values[task]:
                 progress(f"{self.codeset.name}: {self.peer.name}, {task} {value}")
                 us = self._compare(task, value, 1)
                 best = self.known.get((task, value), math.inf)
                 if us is None or us > HOPELESS * best:
                     continue  # more threads, or single queries, will not change the order
-                if N_CORES > 1 and not self.kept:
+                promising.append((task, value))
+                if N_CORES > 1:
                     self._compare(task, value, N_CORES)
                 if task == "range" and n_items <= SINGLE_UP_TO:
                     self._compare_single(value)
+        # Last, because large answers change what malloc does from then on.
+        for task, value in promising:
+            if task == "range":
+                self._compare(task, value, 1, large=True)
         return self.measured
 
-    def _compare(self, task, value, n_threads):
+    def _compare(self, task, value, n_threads, *, large=False):
         index_peers.set_threads(n_threads)
         peer, setting = self.peer, None
         mine = self.ours.search(task, value, n_threads)
@@ -256,21 +270,30 @@ class Beside:
             index_peers.set_threads(N_CORES)
             setting = peer.tune(self.bytes, value, wanted, lambda call: clock(call, 2))
             index_peers.set_threads(n_threads)
+        cell = (task, value, n_threads)
         rows = self._affordable(task, value, n_threads, order)
         if rows is None:
-            return self._add((task, value, n_threads), (None, None), 0, setting)
+            return self._add(cell, (None, None), 0, setting=setting, large=large)
         what = f"{self.codeset.name}: {peer.name}, {task} {value}, {n_threads} threads"
-        asked = np.ascontiguousarray(self.bytes[rows])
-        search = functools.partial(getattr(peer, task), asked, value, n_threads)
-        queries = self.ours.queries[rows]
-        mine = self.ours.search(task, value, n_threads, queries)
-        if task == "range":
-            check_range(mine, search(), what)
-        elif not peer.name.startswith(index_peers.ROUNDED):
-            check_top_k(mine, search(), what, self.codeset, rows)
-        own = functools.partial(self.ours.search, task, value, n_threads, queries)
-        times = alternate([own, search], self.repeats)
-        return self._add((task, value, n_threads), times, len(rows), setting)
+        parts = batches(rows, len(rows) if large else AT_ONCE * n_threads)
+        asked = [np.ascontiguousarray(self.bytes[part]) for part in parts]
+        queries = [self.ours.queries[part] for part in parts]
+        search = getattr(peer, task)
+        for part, theirs, own in zip(parts, asked, queries, strict=True):
+            answer = search(theirs, value, n_threads)
+            mine = self.ours.search(task, value, n_threads, own)
+            if task == "range":
+                check_range(mine, answer, what)
+            elif not peer.name.startswith(index_peers.ROUNDED):
+                check_top_k(mine, answer, what, self.codeset, part)
+
+        def theirs():
+            for part in asked:
+                search(part, value, n_threads)
+
+        own = functools.partial(self.ours.search_all, task, value, n_threads, queries)
+        times = alternate([own, theirs], self.repeats)
+        return self._add(cell, times, len(rows), setting=setting, large=large)
 
     def _affordable(self, task, value, n_threads, order):
         """Return the rows of as many queries as the budget allows; None if not even a few."""
@@ -300,13 +323,13 @@ class Beside:
         times = alternate([own, theirs], self.repeats)
         self._add(("single", radius, 1), times, len(rows))
 
-    def _add(self, cell, times, n_queries, setting=None):
+    def _add(self, cell, times, n_queries, *, setting=None, large=False):
         """Note the seconds of ours and theirs for all queries; return theirs for one, in us."""
         ours, theirs = times
         found = {
             "name": self.peer.name,
             "setting": setting,
-            "kept": self.kept,
+            "large": large,
             "us": theirs and 1e6 * theirs / n_queries,
             "ours_us": ours and 1e6 * ours / n_queries,
             "ratio": theirs and theirs / ours,

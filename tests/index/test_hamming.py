@@ -1,6 +1,7 @@
 import doctest
 import gc
 import re
+import subprocess
 import sys
 import threading
 from unittest import mock
@@ -674,3 +675,25 @@ def test_many_searches_at_once_do_not_disturb_each_other(busy_switching):
         return run
 
     run_together(*(searcher(i) for i in range(6)))
+
+
+FORK = """
+import os
+import numpy as np
+from kinhash import Codes, HammingIndex
+
+codes = Codes.from_dense(np.random.default_rng(0).integers(0, 2, (600, 16), np.int8))
+index = HammingIndex(codes)
+found = index.search_radius(codes, 2, sort=True, n_threads=3)
+child = os.fork()
+again = index.search_radius(codes, 2, sort=True, n_threads=3)
+same = np.array_equal(found.ids, again.ids)
+if child == 0:
+    os._exit(0 if same else 1)
+assert same and os.waitpid(child, 0)[1] == 0
+"""
+
+
+def test_a_forked_process_searches_with_threads_of_its_own():
+    """Threads that wait for work do not come along; a search must not wait for them."""
+    subprocess.run([sys.executable, "-c", FORK], check=True, timeout=60)
