@@ -82,8 +82,7 @@ class Finder {
         return chosen;
     }
 
-    // False where comparing all codes turns out to be better than the plan, and nothing was found yet.
-    bool within(Plan plan, const uint64_t* query, uint32_t radius, Hits& out, Work& work) {
+    void within(Plan plan, const uint64_t* query, uint32_t radius, Hits& out, Work& work) {
         switch (plan) {
             case Plan::lookup: lookup(query, 0, out, work); break;
             case Plan::deletions: deletions(query, radius, out, work); break;
@@ -92,13 +91,12 @@ class Finder {
                 finish_chunks(work);
                 break;
             case Plan::groups:
-                if (!groups(query, radius, out, work)) return false;
+                if (!groups(query, radius, out, work)) scan_all(query, radius, out, work);
                 break;
             case Plan::neighbours: neighbours(query, radius, out, work); break;
             case Plan::scan: scan_all(query, radius, out, work); break;
         }
         ++work.queries[size_t(plan)];
-        return true;
     }
 
     // Two codes within r bits are near in one of n_chunks parts at least: see flips_of(). First all
@@ -148,6 +146,38 @@ class Finder {
         }
         probes_.clear();
         chunked_.clear();
+    }
+
+    // A code within r of the query has a leader within r + group_radius of it. False, and nothing found,
+    // where so many leaders are that comparing all codes is faster.
+    bool groups(const uint64_t* query, uint32_t radius, Hits& out, Work& work) {
+        const size_t n = segment_.n_leaders();
+        const uint32_t reach = radius + segment_.group_radius;
+        near_.clear();
+        const bool by_planes = suits_planes(query, reach);
+        const uint64_t* const planes = by_planes ? planes_->leaders.of(segment_.leaders.data, n, words_.count()) : nullptr;
+        for (size_t first = 0; first < n; first += LEADER_BLOCK) {
+            const size_t size = std::min(LEADER_BLOCK, n - first);
+            const uint64_t* const leaders = segment_.leaders.data + first * words_.count();
+            const Hit start{uint32_t(first), 0, 0};
+            if (by_planes)
+                near_.add(kernels_.scan_planes(planes + first / PLANE_CODES * words_per_block(words_.count()), leaders, size,
+                                               words_.count(), query, reach, start, near_.room(size + SPARE_HITS)));
+            else
+                near_.add(kernels_.scan(leaders, size, words_.count(), query, reach, start, near_.room(size + SPARE_HITS)));
+            work.compared += size;
+            // After some leaders, there must seem to be twice too many.
+            const size_t seen = first + size, seem = near_.size() * (seen < n ? n / 2 : n) / seen;
+            if (A_GROUP * double(seem) > compare(query, radius) * double(segment_.n_codes())) return false;
+        }
+        size_t left = segment_.n_codes();  // groups share no codes, unless they are damaged
+        for (const Hit& leader : near_) {
+            const auto [from, to] = group(leader.row);
+            const size_t size = std::min(to - from, left);
+            scan(query, radius, from, from + size, out, work);
+            left -= size;
+        }
+        return true;
     }
 
     // Rows [begin, end) by comparing them all.
@@ -388,37 +418,6 @@ class Finder {
             if (total <= flips_of(earlier, radius)) return;
         }
         out->push_back(hit(row, d));
-    }
-
-    // A code within r of the query has a leader within r + group_radius of it.
-    bool groups(const uint64_t* query, uint32_t radius, Hits& out, Work& work) {
-        const size_t n = segment_.n_leaders();
-        const uint32_t reach = radius + segment_.group_radius;
-        near_.clear();
-        const bool by_planes = suits_planes(query, reach);
-        const uint64_t* const planes = by_planes ? planes_->leaders.of(segment_.leaders.data, n, words_.count()) : nullptr;
-        for (size_t first = 0; first < n; first += LEADER_BLOCK) {
-            const size_t size = std::min(LEADER_BLOCK, n - first);
-            const uint64_t* const leaders = segment_.leaders.data + first * words_.count();
-            const Hit start{uint32_t(first), 0, 0};
-            if (by_planes)
-                near_.add(kernels_.scan_planes(planes + first / PLANE_CODES * words_per_block(words_.count()), leaders, size,
-                                               words_.count(), query, reach, start, near_.room(size + SPARE_HITS)));
-            else
-                near_.add(kernels_.scan(leaders, size, words_.count(), query, reach, start, near_.room(size + SPARE_HITS)));
-            work.compared += size;
-            // Where too many groups are near, or seem to be by far, comparing all codes is faster.
-            const size_t seen = first + size, seem = near_.size() * (seen < n ? n / 2 : n) / seen;
-            if (A_GROUP * double(seem) > compare(query, radius) * double(segment_.n_codes())) return false;
-        }
-        size_t left = segment_.n_codes();  // groups share no codes, unless they are damaged
-        for (const Hit& leader : near_) {
-            const auto [from, to] = group(leader.row);
-            const size_t size = std::min(to - from, left);
-            scan(query, radius, from, from + size, out, work);
-            left -= size;
-        }
-        return true;
     }
 
     const Segment& segment_;

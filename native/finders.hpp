@@ -22,13 +22,15 @@ class Finders {
             by_planes_.clear();
             for (const Asked& one : asked) {
                 Plan plan = finder.plan(one.query, one.radius, plan_asked);
-                if (plan == Plan::chunks) {
-                    finder.start_chunks(one, work);
-                } else if (plan != Plan::scan) {
-                    if (finder.within(plan, one.query, one.radius, *one.out, work)) continue;
-                    plan = Plan::scan;
+                switch (plan) {
+                    case Plan::groups:
+                        if (finder.groups(one.query, one.radius, *one.out, work)) break;
+                        plan = Plan::scan;
+                        [[fallthrough]];
+                    case Plan::scan: (finder.has_planes(one.query, one.radius) ? by_planes_ : scanning_).push_back(one); break;
+                    case Plan::chunks: finder.start_chunks(one, work); break;
+                    default: finder.within(plan, one.query, one.radius, *one.out, work); continue;
                 }
-                if (plan == Plan::scan) (finder.has_planes(one.query, one.radius) ? by_planes_ : scanning_).push_back(one);
                 ++work.queries[size_t(plan)];
             }
             finder.finish_chunks(work);

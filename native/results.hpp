@@ -81,19 +81,31 @@ inline void keep(const Segments& segments, size_t i, const Hits& hits, uint32_t 
     found.offsets[i + 1] = int64_t(items);
 }
 
+// The lowest and the highest of n numbers, at least one. The library's own goes by branches.
+inline std::pair<int64_t, int64_t> bounds(const int64_t* numbers, size_t n) {
+    int64_t low = numbers[0], high = numbers[0];
+    for (size_t i = 1; i < n; ++i) {
+        low = std::min(low, numbers[i]);
+        high = std::max(high, numbers[i]);
+    }
+    return {low, high};
+}
+
 // Puts numbers in ascending order; by their digits where there are many.
 inline void sort_ids(int64_t* ids, size_t n, std::vector<int64_t>& scratch) {
-    if (n < 256) return std::sort(ids, ids + n);
-    const auto [low, high] = std::minmax_element(ids, ids + n);
-    const int64_t first = *low;
-    const uint64_t range = uint64_t(*high) - uint64_t(first);
+    if (n < 128) return std::sort(ids, ids + n);
+    const auto [first, last] = bounds(ids, n);
+    const uint64_t range = uint64_t(last) - uint64_t(first);
+    const uint32_t bits = n < 2048 ? 8 : 11;  // of a digit: counting must not cost more than sorting
     scratch.resize(n);
     int64_t *from = ids, *to = scratch.data();
-    for (uint32_t shift = 0; shift < 64 && (range >> shift) > 0; shift += 11) {
-        uint32_t next[2049] = {};
-        const auto digit = [&](int64_t id) { return (uint64_t(id) - uint64_t(first)) >> shift & 2047; };
+    for (uint32_t shift = 0; shift < 64 && (range >> shift) > 0; shift += bits) {
+        uint32_t next[2049];
+        const size_t n_digits = size_t(1) << bits;
+        std::fill_n(next, n_digits + 1, 0);
+        const auto digit = [&](int64_t id) { return (uint64_t(id) - uint64_t(first)) >> shift & (n_digits - 1); };
         for (size_t i = 0; i < n; ++i) ++next[digit(from[i]) + 1];
-        for (size_t d = 0; d < 2048; ++d) next[d + 1] += next[d];
+        for (size_t d = 0; d < n_digits; ++d) next[d + 1] += next[d];
         for (size_t i = 0; i < n; ++i) to[next[digit(from[i])]++] = from[i];
         std::swap(from, to);
     }

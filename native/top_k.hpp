@@ -12,8 +12,8 @@ class Lowest {
         n = std::min(n, ids.size());
         if (n == 0) return 0;
         if (n == ids.size() && std::is_sorted(ids.begin(), ids.end())) return std::copy_n(ids.begin(), n, out) - out;
-        const auto [low, high] = std::minmax_element(ids.begin(), ids.end());
-        const uint64_t first = uint64_t(*low), range = uint64_t(*high) - first;
+        const auto [low, high] = bounds(ids.begin(), ids.size());
+        const uint64_t first = uint64_t(low), range = uint64_t(high) - first;
         if (ids.size() >= 256 && range / 64 <= 4 * ids.size()) return by_bits(ids, n, first, range, out);
         if (n < ids.size()) keep(ids, n, first, range);
         sort_ids(ids.begin(), n, scratch_);
@@ -22,6 +22,8 @@ class Lowest {
     }
 
   private:
+    static constexpr uint64_t LAST = uint64_t(1) << 63;  // so that there is a bit to find, needed or not
+
     // One bit per possible id: setting and reading them is choosing and sorting at once.
     size_t by_bits(const Growing<int64_t>& ids, size_t n, uint64_t first, uint64_t range, int64_t* out) {
         bits_.assign(range / 64 + 1, 0);
@@ -31,7 +33,7 @@ class Lowest {
         }
         // Two bits of each word with no question between them, as few have more; what is too many is written over.
         size_t written = 0, word = 0;
-        const auto at = [&](uint64_t rest) { return int64_t(first + 64 * word + size_t(std::countr_zero(rest))); };
+        const auto at = [&](uint64_t rest) { return int64_t(first + 64 * word + size_t(__builtin_ctzll(rest | LAST))); };
         for (; word < bits_.size() && written + 2 <= n; ++word) {
             uint64_t rest = bits_[word];
             const size_t here = std::min(size_t(std::popcount(rest)), n - written);
