@@ -314,6 +314,17 @@ class HeldSearcher {
         return answer->arrays();
     }
 
+    // The same in a new object of a class, under the name `_parts`. Here, because for a single query to
+    // call the class would cost as much as to search.
+    nb::object matches(nb::type_object kind, nb::handle queries, uint32_t radius_asked, bool sort, size_t n_threads) {
+        const nb::tuple parts = radius(queries, radius_asked, sort, n_threads, "");
+        auto* const type = reinterpret_cast<PyTypeObject*>(kind.ptr());
+        nb::object made = nb::steal(type->tp_alloc(type, 0));
+        static PyObject* const name = PyUnicode_InternFromString("_parts");
+        if (!made.is_valid() || PyObject_SetAttr(made.ptr(), name, parts.ptr()) < 0) throw nb::python_error();
+        return made;
+    }
+
     // (n_queries, radius + 1) numbers of items; returns the work done.
     nb::dict count(nb::handle queries, Out<int64_t, 2> counts, size_t n_threads, const char* structure) {
         const Rows rows = checked(queries);
@@ -374,6 +385,7 @@ void bind_index(nb::module_& module) {
         .def(nb::init<HeldSegments>(), "segments"_a)
         .def("n_items", &HeldSearcher::n_items)
         .def("radius", &HeldSearcher::radius, "queries"_a, "radius"_a, "sort"_a, "n_threads"_a, "structure"_a = "")
+        .def("matches", &HeldSearcher::matches, "kind"_a, "queries"_a, "radius"_a, "sort"_a, "n_threads"_a)
         .def("count", &HeldSearcher::count, "queries"_a, "counts"_a, "n_threads"_a, "structure"_a = "")
         .def("top_k", &HeldSearcher::top_k, "queries"_a, "k"_a, "n_threads"_a);
     module.def("build_segment", &build_segment, "words"_a, "ids"_a.none(), "levels"_a, "n_chunks"_a, "groups"_a,

@@ -114,6 +114,10 @@ class SearcherOf final : public Searcher {
                 scratch = std::make_unique<Scratch<W>>(segments_, planes_, n_words_, *active_kernels());
             work_on(begin, end, *scratch, work);
             spare_.give_back(std::move(scratch));
+            if (end - begin == n) {  // nobody else
+                total = work;
+                return;
+            }
             std::lock_guard guard(mutex);
             total.add(work);
         });

@@ -106,7 +106,10 @@ void share(size_t n, size_t n_threads, size_t piece, const Run& work) {
 template <typename T>
 class Spares {
   public:
+    Spares() = default;
+    ~Spares() { delete last_.load(); }
     std::unique_ptr<T> take() {
+        if (T* last = last_.exchange(nullptr)) return std::unique_ptr<T>(last);
         std::lock_guard guard(mutex_);
         if (spares_.empty()) return nullptr;
         auto one = std::move(spares_.back());
@@ -114,11 +117,17 @@ class Spares {
         return one;
     }
     void give_back(std::unique_ptr<T> one) {
+        T* none = nullptr;
+        if (last_.compare_exchange_strong(none, one.get())) {
+            static_cast<void>(one.release());
+            return;
+        }
         std::lock_guard guard(mutex_);
         if (spares_.size() < 64) spares_.push_back(std::move(one));
     }
 
   private:
+    std::atomic<T*> last_ = nullptr;  // found without a lock: all that a single thread needs
     std::mutex mutex_;
     std::vector<std::unique_ptr<T>> spares_;
 };

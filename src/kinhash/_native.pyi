@@ -1,8 +1,10 @@
 # The compiled core; arrays are C-contiguous, and outputs are written in place.
 
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy.typing as npt
+
+_Kind = TypeVar("_Kind")
 
 def instruction_sets() -> list[str]: ...
 def instruction_set() -> str: ...
@@ -65,6 +67,9 @@ class Searcher:
         n_threads: int,
         structure: str = "",
     ) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]: ...
+    def matches(
+        self, kind: type[_Kind], queries: npt.NDArray[Any], radius: int, sort: bool, n_threads: int
+    ) -> _Kind: ...
     def count(
         self,
         queries: npt.NDArray[Any],

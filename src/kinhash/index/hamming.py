@@ -20,7 +20,6 @@ from kinhash.matches import Matches
 Array = npt.NDArray[Any]
 
 _N_CORES = os.cpu_count() or 1
-_new = object.__new__
 PAIR_QUERIES = 4096  # codes whose neighbours are found at a time when grouping duplicates
 
 
@@ -155,9 +154,7 @@ class HammingIndex:
         searcher = self._state.searcher if allowed is None else self._restricted(allowed)
         if out is not None:
             _release(out)
-        matches = _new(Matches)
-        matches._parts = searcher.radius(queries._words, radius, sort, n_threads)  # noqa: SLF001
-        return matches
+        return searcher.matches(Matches, queries._words, radius, sort, n_threads)  # noqa: SLF001
 
     def search_top_k(
         self,
