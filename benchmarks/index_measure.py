@@ -74,7 +74,6 @@ class Ours:
     def __init__(self, codeset):
         self.index = HammingIndex(codeset.items)
         self.queries = codeset.queries
-        self.one_by_one = list(codeset.queries)
         self.out = None
 
     def search(self, task, value, n_threads, queries=None):
@@ -100,10 +99,11 @@ class Ours:
         for queries in parts:
             self.index.count_radius(queries, radius, n_threads=n_threads)
 
-    def single(self, rows, radius):
+    def single(self, queries, radius):
         """Answer some queries one at a time."""
-        for row in rows:
-            self.index.search_radius(self.one_by_one[row], radius, n_threads=1)
+        search = self.index.search_radius
+        for query in queries:
+            search(query, radius, n_threads=1)
 
 
 # Checking
@@ -316,10 +316,11 @@ class Beside:
         asked = [np.ascontiguousarray(self.bytes[row : row + 1]) for row in rows]
 
         def theirs():
+            search = self.peer.range
             for query in asked:
-                self.peer.range(query, radius, 1)
+                search(query, radius, 1)
 
-        own = functools.partial(self.ours.single, rows, radius)
+        own = functools.partial(self.ours.single, list(self.ours.queries[rows]), radius)
         times = alternate([own, theirs], self.repeats)
         self._add(("single", radius, 1), times, len(rows))
 

@@ -144,7 +144,7 @@ class HammingIndex:
         if (
             type(queries) is not Codes
             or queries._n_bits != self._n_bits  # noqa: SLF001 - no call
-            or queries._signed != self._signed  # noqa: SLF001
+            or queries._signed is not self._signed  # noqa: SLF001
         ):
             self._check_codes(queries, "`queries`")
         if type(radius) is not int or not 0 <= radius <= self._farthest:
