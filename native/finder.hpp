@@ -91,7 +91,7 @@ class Finder {
                 finish_chunks(work);
                 break;
             case Plan::groups:
-                if (!groups(query, radius, out, work)) scan_all(query, radius, out, work);
+                if (!groups(query, radius, false, out, work)) scan_all(query, radius, out, work);
                 break;
             case Plan::neighbours: neighbours(query, radius, out, work); break;
             case Plan::scan: scan_all(query, radius, out, work); break;
@@ -149,8 +149,8 @@ class Finder {
     }
 
     // A code within r of the query has a leader within r + group_radius of it. False, and nothing found,
-    // where so many leaders are that comparing all codes is faster.
-    bool groups(const uint64_t* query, uint32_t radius, Hits& out, Work& work) {
+    // where so many leaders are that comparing all codes is faster, unless just this was asked for.
+    bool groups(const uint64_t* query, uint32_t radius, bool asked_for, Hits& out, Work& work) {
         const size_t n = segment_.n_leaders();
         const uint32_t reach = radius + segment_.group_radius;
         near_.clear();
@@ -168,7 +168,7 @@ class Finder {
             work.compared += size;
             // After some leaders, there must seem to be twice too many.
             const size_t seen = first + size, seem = near_.size() * (seen < n ? n / 2 : n) / seen;
-            if (A_GROUP * double(seem) > compare(query, radius) * double(segment_.n_codes())) return false;
+            if (!asked_for && A_GROUP * double(seem) > compare(query, radius) * double(segment_.n_codes())) return false;
         }
         size_t left = segment_.n_codes();  // groups share no codes, unless they are damaged
         for (const Hit& leader : near_) {

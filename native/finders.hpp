@@ -24,7 +24,7 @@ class Finders {
                 Plan plan = finder.plan(one.query, one.radius, plan_asked);
                 switch (plan) {
                     case Plan::groups:
-                        if (finder.groups(one.query, one.radius, *one.out, work)) break;
+                        if (finder.groups(one.query, one.radius, int(plan) == plan_asked, *one.out, work)) break;
                         plan = Plan::scan;
                         [[fallthrough]];
                     case Plan::scan: (finder.has_planes(one.query, one.radius) ? by_planes_ : scanning_).push_back(one); break;
