@@ -44,6 +44,16 @@ struct PairTerms {
     double similar_distance, dissimilar_distance;  // means, for the log
 };
 
+// Ids on their way to memory, whole lines of the cache at a time. What is written so does not come into
+// the cache first, which halves the traffic of an answer that would not stay there.
+struct Stream {
+    static constexpr size_t LINE = 8, SIZE = 64;
+    explicit Stream(int64_t* first) : skipped(reinterpret_cast<uintptr_t>(first) / sizeof(int64_t) % LINE), used(skipped), out(first - skipped) {}
+    size_t skipped, used;  // held[skipped] .. held[used - 1] belong to out[skipped] ...
+    int64_t* out;          // where a line begins
+    alignas(64) int64_t held[SIZE + LINE];
+};
+
 // Hits that a scan may write beyond the last.
 inline constexpr size_t SPARE_HITS = 4;
 
@@ -67,6 +77,11 @@ struct Kernels {
     size_t (*write_ids)(const uint32_t* ids, size_t n_ids, const uint32_t* offsets, const Hit* hits,
                         size_t n_hits, int64_t* out, size_t room);
     void (*fill)(int32_t* out, size_t n, int32_t value);
+    // The same two past the cache; ids are all written after finish().
+    size_t (*stream_ids)(const uint32_t* ids, size_t n_ids, const uint32_t* offsets, const Hit* hits,
+                         size_t n_hits, Stream& out, size_t room);
+    void (*stream_fill)(int32_t* out, size_t n, int32_t value);
+    void (*finish)(Stream&);
     // The paper's loss over all known pairs of rows of A (n x m) and B (k x m), and its gradient
     // (added to gA and gB). With `symmetric`, B is A, the relations are symmetric, gB is unused.
     PairTerms (*pair_loss)(const PairLoss&, const float* A, size_t n, const float* B, size_t k,

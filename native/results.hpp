@@ -133,30 +133,53 @@ inline size_t length_of_run(const Hit* hit, const Hit* end) {
     return n;
 }
 
+// Bytes of ids from which an answer would not stay in the cache anyway.
+inline constexpr size_t STREAMED = size_t(1) << 24;
+
 // Writes out all items; `sort` puts those at equal distance in order of their ids.
 inline void expand(const Segments& segments, const Found& found, bool sort, const Kernels& kernels, size_t n_threads,
                    int64_t* ids, int32_t* distances) {
     const size_t n_queries = found.n_hits.size();
+    const bool plain = std::all_of(segments.begin(), segments.end(), [](const Segment* s) { return !s->alive.size && !s->wide_ids.size; });
+    const bool streamed = plain && !sort && size_t(found.offsets[n_queries]) * sizeof(int64_t) >= STREAMED;
     share(n_queries, n_threads, Found::PIECE, [&](size_t begin, size_t end) {
         std::vector<int64_t> scratch;
+        Stream stream(ids + found.offsets[begin]);
         for (size_t first = begin; first < end; first += Found::PIECE) {
             const size_t last = std::min(first + Found::PIECE, end), stop = size_t(found.offsets[last]);
             const Hit* hit = found.pieces[first / Found::PIECE].begin();
+            // Distances wait to be written until another one comes.
+            int32_t waiting = 0;
+            size_t from = size_t(found.offsets[first]);
+            const auto write_distances = [&](size_t to) {
+                if (to > from) (streamed ? kernels.stream_fill : kernels.fill)(distances + from, to - from, waiting);
+                from = to;
+            };
             for (size_t i = first; i < last; ++i) {
                 const Hit* const end_of_query = hit + found.n_hits[i];
                 for (size_t at = size_t(found.offsets[i]); hit < end_of_query;) {
                     const size_t start = at;
                     const uint16_t distance = hit->distance;
+                    if (distance != waiting) write_distances(start);
+                    waiting = distance;
                     while (hit < end_of_query && hit->distance == distance) {
                         const size_t n = length_of_run(hit, end_of_query);
-                        at += write_ids(*segments[hit->segment], hit, n, kernels, ids + at, stop - at);
+                        const Segment& segment = *segments[hit->segment];
+                        if (streamed) {
+                            // What is held counts too: a file that changes meanwhile must not lead beyond the end.
+                            const size_t room = std::min(stop - at, size_t(ids + stop - (stream.out + stream.used)));
+                            at += kernels.stream_ids(segment.narrow_ids.data, segment.narrow_ids.size, segment.offsets.data, hit, n, stream, room);
+                        } else {
+                            at += write_ids(segment, hit, n, kernels, ids + at, stop - at);
+                        }
                         hit += n;
                     }
-                    kernels.fill(distances + start, at - start, int32_t(distance));
                     if (sort) sort_ids(ids + start, at - start, scratch);
                 }
             }
+            write_distances(stop);
         }
+        if (streamed) kernels.finish(stream);
     });
 }
 

@@ -593,3 +593,25 @@ def test_one_giant_bucket_is_sorted_by_id(spread):
         for k in (1, 300, n):
             np.testing.assert_array_equal(index.search_top_k(queries, k).ids, stored[:k])
     assert [group.tolist() for group in index.duplicates()] == [stored.tolist()]
+
+
+@pytest.mark.parametrize("instruction_set", INSTRUCTION_SETS)
+@pytest.mark.parametrize("n_threads", [1, 2])
+@pytest.mark.parametrize("n_added", [0, 300])
+def test_answers_too_large_for_the_cache_equal_the_reference(n_added, n_threads, instruction_set):
+    # 12 bits, so that buckets have from one item to hundreds; two million matches and more.
+    rng = np.random.default_rng(8)
+    items = Codes.from_dense(rng.random((9000, 12)) < 0.2 ** rng.random((9000, 1)))
+    queries = Codes.from_dense(rng.random((2500, 12)) < 0.3)
+    with using(instruction_set):
+        index = HammingIndex(items[n_added:], np.arange(n_added, len(items)))
+        if n_added:
+            index.add(items[:n_added], np.arange(n_added))
+        found = index.search_radius(queries, 3, n_threads=n_threads)
+    assert found.ids.nbytes > 2**24
+    expected = reference.search_radius(items, queries, 3)
+    np.testing.assert_array_equal(found.offsets, expected.offsets)
+    np.testing.assert_array_equal(found.distances, expected.distances)
+    row_of = np.repeat(np.arange(len(found)), found.counts)
+    order = np.lexsort((found.ids, found.distances, row_of))
+    np.testing.assert_array_equal(found.ids[order], expected.ids)
