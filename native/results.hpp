@@ -38,18 +38,31 @@ inline size_t append_by_distance(const Segments& segments, const Hits& hits, uin
     if (segments.size() > 1 || segments[0]->n_codes() >= MANY)
         for (const Hit& hit : hits) __builtin_prefetch(segments[hit.segment]->offsets.data + hit.row);
     Hit* to = out.room(n + 1);
+    // Most are in order already; so all is done in one pass, and put in order after, where need be.
+    const Segment& only = *segments[0];
+    const bool plain = segments.size() == 1 && !only.alive.size;
     bool in_order = true;
-    for (size_t i = 1; i < n; ++i) in_order &= from[i - 1].distance <= from[i].distance;
-    if (in_order) {
-        std::copy_n(from, n, to);
-    } else if (radius <= FEW) {
+    size_t items = 0;
+    uint16_t before = 0;
+    const auto copy = [&](const auto& count) {
+        for (size_t i = 0; i < n; ++i) {
+            const Hit hit = from[i];
+            in_order &= before <= hit.distance;
+            before = hit.distance;
+            items += count(hit);
+            to[i] = hit;
+        }
+    };
+    if (plain) copy([&](const Hit& hit) { return only.size(hit.row); });
+    else copy([&](const Hit& hit) { return segments[hit.segment]->count(hit.row); });
+    if (!in_order && radius <= FEW) {
         // A pass for each distance writes every hit, and the next one over it if it is at another.
         for (uint32_t d = 0; d <= radius; ++d)
             for (const Hit& hit : hits) {
                 *to = hit;
                 to += hit.distance == d;
             }
-    } else {
+    } else if (!in_order) {
         uint32_t next[64 * MAX_WORDS + 2];
         std::fill_n(next, radius + 2, 0);
         for (const Hit& hit : hits) ++next[hit.distance + 1];
@@ -57,9 +70,6 @@ inline size_t append_by_distance(const Segments& segments, const Hits& hits, uin
         for (const Hit& hit : hits) to[next[hit.distance]++] = hit;
     }
     out.add(n);
-    if (segments.size() == 1) return segments[0]->count_all(n, [&](size_t i) { return from[i].row; });
-    size_t items = 0;
-    for (const Hit& hit : hits) items += segments[hit.segment]->count(hit.row);
     return items;
 }
 

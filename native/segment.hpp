@@ -116,25 +116,8 @@ struct Segment {
     size_t end(size_t row) const {
         return std::max(begin(row), std::min<size_t>(offsets[row + 1], n_items()));
     }
-    size_t count(size_t row) const {
-        return alive.size ? count_alive(row) : end(row) - begin(row);
-    }
-    // How many items of some rows count; rows are given by a function of 0 .. n - 1.
-    template <typename F>
-    size_t count_all(size_t n, const F& row_of) const {
-        size_t total = 0;
-        if (alive.size) {
-            for (size_t i = 0; i < n; ++i) total += count_alive(row_of(i));
-            return total;
-        }
-        const size_t most = n_items();
-        for (size_t i = 0; i < n; ++i) {
-            const uint32_t* const at = offsets.data + row_of(i);
-            const size_t from = std::min<size_t>(at[0], most), to = std::min<size_t>(at[1], most);
-            total += to > from ? to - from : 0;
-        }
-        return total;
-    }
+    size_t size(size_t row) const { return end(row) - begin(row); }
+    size_t count(size_t row) const { return alive.size ? count_alive(row) : size(row); }
     size_t count_alive(size_t row) const {
         size_t total = 0;
         for (size_t item = begin(row), to = end(row); item < to; ++item) total += is_alive(item);

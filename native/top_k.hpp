@@ -196,7 +196,7 @@ class TopK {
             // Small buckets together; of a large one no more than its first `need` can be among the lowest.
             size_t n = 0, room = 0;
             while (at + n < last && ordered_[at + n].segment == ordered_[at].segment) {
-                const size_t size = segment.end(ordered_[at + n].row) - segment.begin(ordered_[at + n].row);
+                const size_t size = segment.size(ordered_[at + n].row);
                 if (n && size > need) break;
                 ++n;
                 room += std::min(size, need);
