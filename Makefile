@@ -66,3 +66,9 @@ $(DEV): $(SOURCES) | $(BIN)/python
 sanitize: $(DEV)
 	$(INSTALL) nanobind cmake ninja
 	KINHASH_FUZZ_ROUNDS=40 native/sanitize/run $(BIN)/python -m pytest -q -m 'not data' tests/index
+
+# Instructions that this machine lacks: all kernels on an emulated processor (Debian, as root, minutes).
+.PHONY: emulate
+emulate: $(DEV)
+	$(INSTALL) nanobind cmake ninja
+	native/emulate/run $(BIN)/python

@@ -75,6 +75,7 @@ class Numbering {
 // Without ids, items are called by their numbers.
 template <size_t W>
 Built build(const uint64_t* input, const int64_t* ids, size_t n, size_t n_words, const BuildOptions& options) {
+    constexpr size_t AHEAD = 16;  // items whose places are on their way from memory
     const Words<W> words(n_words);
     Numbering<W> numbering(n_words);
     std::vector<uint32_t> row_of(n);
@@ -123,7 +124,12 @@ Built build(const uint64_t* input, const int64_t* ids, size_t n, size_t n_words,
     for (size_t row = 0; row < n_codes; ++row) next[row] = out.offsets[position[row]];
     const auto place = [&](auto& array) {
         array.resize(n);
-        for (size_t i = 0; i < n; ++i) array[next[row_of[i]]++] = ids ? ids[i] : int64_t(i);
+        for (size_t i = 0; i < n; ++i) {
+            // A row's place is near where the next item of that row will be put, too.
+            if (i + 2 * AHEAD < n) __builtin_prefetch(next.data() + row_of[i + 2 * AHEAD]);
+            if (i + AHEAD < n) __builtin_prefetch(array.data() + next[row_of[i + AHEAD]], 1);
+            array[next[row_of[i]]++] = ids ? ids[i] : int64_t(i);
+        }
         for (size_t row = 0; ids && row < n_codes; ++row) {
             const auto from = array.begin() + out.offsets[row], to = array.begin() + out.offsets[row + 1];
             if (!std::is_sorted(from, to)) std::sort(from, to);
@@ -132,8 +138,10 @@ Built build(const uint64_t* input, const int64_t* ids, size_t n, size_t n_words,
     narrow ? place(out.narrow_ids) : place(out.wide_ids);
 
     out.slots.assign(n_slots(n_codes), 0);
+    const auto first_slot = [&](size_t row) { return words.hash(out.codes.data() + row * n_words) & (out.slots.size() - 1); };
     for (size_t row = 0; row < n_codes; ++row) {
-        size_t at = words.hash(out.codes.data() + row * n_words) & (out.slots.size() - 1);
+        if (row + AHEAD < n_codes) __builtin_prefetch(out.slots.data() + first_slot(row + AHEAD), 1);
+        size_t at = first_slot(row);
         while (out.slots[at]) at = (at + 1) & (out.slots.size() - 1);
         out.slots[at] = uint32_t(row + 1);
     }
