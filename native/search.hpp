@@ -62,6 +62,7 @@ class SearcherOf final : public Searcher {
     SearcherOf(Segments segments, size_t n_words) : Searcher(std::move(segments)), n_words_(n_words) {}
 
     void radius(const uint64_t* queries, size_t n, uint32_t radius, size_t n_threads, int asked, Found& found) override {
+        radius = std::min(radius, uint32_t(64 * n_words_));  // no two codes are farther apart
         found.start(n);
         found.work = in_pieces(queries, n, radius, n_threads, asked, [&](size_t i, const Hits& hits) {
             keep(segments_, i, hits, radius, n_items_, found);

@@ -615,3 +615,13 @@ def test_answers_too_large_for_the_cache_equal_the_reference(n_added, n_threads,
     row_of = np.repeat(np.arange(len(found)), found.counts)
     order = np.lexsort((found.ids, found.distances, row_of))
     np.testing.assert_array_equal(found.ids[order], expected.ids)
+
+
+def test_a_radius_beyond_every_distance_is_none_too_large_for_the_core():
+    codes = Codes.from_dense([[0, 0, 1], [1, 1, 0], [0, 1, 1]])
+    segment = _native.Segment(*built(codes, np.arange(3)))
+    offsets, _, distances = _native.Searcher([segment]).radius(
+        codes.words, radius=2**32 - 1, sort=True, n_threads=1
+    )
+    assert offsets.tolist() == [0, 3, 6, 9]
+    assert distances.tolist() == [0, 1, 3, 0, 2, 3, 0, 1, 2]
