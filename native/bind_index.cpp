@@ -4,6 +4,7 @@
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
+#include <structmember.h>
 
 #include <cstdlib>
 #include <memory>
@@ -97,25 +98,29 @@ class Answer {
 
     Answer(size_t n_queries, size_t n) : n_offsets_(n_queries + 1), n_(n) {
         const size_t distances_at = round_up(8 * n, CACHE_LINE), offsets_at = round_up(distances_at + 4 * n, CACHE_LINE);
-        buffer_ = std::make_unique<Pool::Buffer>(Pool::instance().take(offsets_at + 8 * n_offsets_));
-        char* const data = buffer_->data.get();
+        buffer_ = Pool::instance().take(offsets_at + 8 * n_offsets_);
+        char* const data = buffer_.data.get();
         ids = reinterpret_cast<int64_t*>(data);
         distances = reinterpret_cast<int32_t*>(data + distances_at);
         offsets = reinterpret_cast<int64_t*>(data + offsets_at);
     }
     // (offsets, ids, distances); only once.
     nb::tuple arrays() {
-        nb::capsule owner(buffer_.release(), [](void* p) noexcept {
-            std::unique_ptr<Pool::Buffer> held(static_cast<Pool::Buffer*>(p));
-            Pool::instance().give_back(std::move(*held));
-        });
+        nb::object owner = nb::steal(PyCapsule_New(buffer_.data.get(), nullptr, &give_back));
+        if (!owner.is_valid()) throw nb::python_error();
+        static_cast<void>(buffer_.data.release());
+        PyCapsule_SetContext(owner.ptr(), reinterpret_cast<void*>(buffer_.size));
         return nb::steal<nb::tuple>(PyTuple_Pack(3, numpy_array(offsets, n_offsets_, owner).ptr(), numpy_array(ids, n_, owner).ptr(),
                                                  numpy_array(distances, n_, owner).ptr()));
     }
 
   private:
+    static void give_back(PyObject* owner) noexcept {
+        std::unique_ptr<char, Free> data(static_cast<char*>(PyCapsule_GetPointer(owner, nullptr)));
+        Pool::instance().give_back({std::move(data), reinterpret_cast<size_t>(PyCapsule_GetContext(owner))});
+    }
     size_t n_offsets_, n_;
-    std::unique_ptr<Pool::Buffer> buffer_;
+    Pool::Buffer buffer_;
 };
 
 template <typename T>
@@ -282,6 +287,16 @@ nb::dict work_done(const Work& work) {
     return out;
 }
 
+// Where objects of a class have their slot `_parts`: to set it by its name takes longer.
+Py_ssize_t place_of_parts(nb::type_object kind) {
+    const nb::object slot = kind.attr("_parts");
+    expect(Py_TYPE(slot.ptr()) == &PyMemberDescr_Type, "the class has no slot for its parts");
+    const auto* const found = reinterpret_cast<PyMemberDescrObject*>(slot.ptr());
+    expect(found->d_common.d_type == reinterpret_cast<PyTypeObject*>(kind.ptr()) && found->d_member->type == T_OBJECT_EX,
+           "the class has no slot for its parts");
+    return found->d_member->offset;
+}
+
 // A searcher over segments, which it keeps alive.
 class HeldSearcher {
   public:
@@ -317,11 +332,15 @@ class HeldSearcher {
     // The same in a new object of a class, under the name `_parts`. Here, because for a single query to
     // call the class would cost as much as to search.
     nb::object matches(nb::type_object kind, nb::handle queries, uint32_t radius_asked, bool sort, size_t n_threads) {
-        const nb::tuple parts = radius(queries, radius_asked, sort, n_threads, "");
+        if (n_threads == 0) throw nb::type_error("n_threads must be at least 1");
         auto* const type = reinterpret_cast<PyTypeObject*>(kind.ptr());
+        static PyTypeObject* known = nullptr;
+        static Py_ssize_t place = 0;
+        if (type != known) place = place_of_parts(kind), known = type;
+        nb::tuple parts = radius(queries, radius_asked, sort, n_threads, "");
         nb::object made = nb::steal(type->tp_alloc(type, 0));
-        static PyObject* const name = PyUnicode_InternFromString("_parts");
-        if (!made.is_valid() || PyObject_SetAttr(made.ptr(), name, parts.ptr()) < 0) throw nb::python_error();
+        if (!made.is_valid()) throw nb::python_error();
+        *reinterpret_cast<PyObject**>(reinterpret_cast<char*>(made.ptr()) + place) = parts.release().ptr();
         return made;
     }
 
@@ -385,7 +404,8 @@ void bind_index(nb::module_& module) {
         .def(nb::init<HeldSegments>(), "segments"_a)
         .def("n_items", &HeldSearcher::n_items)
         .def("radius", &HeldSearcher::radius, "queries"_a, "radius"_a, "sort"_a, "n_threads"_a, "structure"_a = "")
-        .def("matches", &HeldSearcher::matches, "kind"_a, "queries"_a, "radius"_a, "sort"_a, "n_threads"_a)
+        .def("matches", &HeldSearcher::matches, "kind"_a, "queries"_a, "radius"_a.noconvert(), "sort"_a.noconvert(),
+             "n_threads"_a.noconvert())
         .def("count", &HeldSearcher::count, "queries"_a, "counts"_a, "n_threads"_a, "structure"_a = "")
         .def("top_k", &HeldSearcher::top_k, "queries"_a, "k"_a, "n_threads"_a);
     module.def("build_segment", &build_segment, "words"_a, "ids"_a.none(), "levels"_a, "n_chunks"_a, "groups"_a,

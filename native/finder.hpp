@@ -13,6 +13,12 @@ namespace kinhash {
 enum class Plan : int { lookup = 0, deletions = 1, chunks = 2, groups = 3, scan = 4, neighbours = 5 };
 inline constexpr size_t N_PLANS = 6;
 
+// How to answer a query; for neighbours also the row whose list it is.
+struct Choice {
+    Plan plan;
+    uint32_t row = NONE;
+};
+
 // What structures answered, and how many codes they compared.
 struct Work {
     uint64_t queries[N_PLANS] = {};
@@ -48,11 +54,11 @@ class Finder {
     }
 
     // The cheapest structure, by rough counts of nanoseconds; or the one asked for, where it can.
-    Plan plan(const uint64_t* query, uint32_t radius, int asked = -1) const {
+    Choice plan(const uint64_t* query, uint32_t radius, int asked = -1) const {
         const size_t n = segment_.n_codes();
-        if (radius == 0 && segment_.slots.size && asked < 0) return Plan::lookup;
-        if (radius <= 3 && segment_.neighbours.starts.size && (asked < 0 || asked == int(Plan::neighbours)) && is_listed(query, radius))
-            return Plan::neighbours;
+        if (radius == 0 && segment_.slots.size && asked < 0) return {Plan::lookup};
+        if (radius <= 3 && segment_.neighbours.starts.size && (asked < 0 || asked == int(Plan::neighbours)))
+            if (const uint32_t row = listed_row(query, radius); row != NONE) return {Plan::neighbours, row};
         const double touch = n < 20000 ? 25 : 100;
         double best = int(Plan::scan) == asked ? -1 : compare(query, radius) * double(n);
         Plan chosen = Plan::scan;
@@ -79,11 +85,11 @@ class Finder {
             const double scan_leaders = (suits_planes(query, radius) ? 0.1 : 0.2 * double(segment_.n_words)) * double(segment_.n_leaders());
             consider(Plan::groups, 1500 + scan_leaders + 0.03 * double(segment_.n_words) * double(n));
         }
-        return chosen;
+        return {chosen};
     }
 
-    void within(Plan plan, const uint64_t* query, uint32_t radius, Hits& out, Work& work) {
-        switch (plan) {
+    void within(Choice choice, const uint64_t* query, uint32_t radius, Hits& out, Work& work) {
+        switch (choice.plan) {
             case Plan::lookup: lookup(query, 0, out, work); break;
             case Plan::deletions: deletions(query, radius, out, work); break;
             case Plan::chunks:
@@ -93,10 +99,10 @@ class Finder {
             case Plan::groups:
                 if (!groups(query, radius, false, out, work)) scan_all(query, radius, out, work);
                 break;
-            case Plan::neighbours: neighbours(query, radius, out, work); break;
+            case Plan::neighbours: neighbours(choice.row, radius, out, work); break;
             case Plan::scan: scan_all(query, radius, out, work); break;
         }
-        ++work.queries[size_t(plan)];
+        ++work.queries[size_t(choice.plan)];
     }
 
     // Two codes within r bits are near in one of n_chunks parts at least: see flips_of(). First all
@@ -124,6 +130,7 @@ class Finder {
         if (probes_.size() >= MANY_PROBES) finish_chunks(work);
     }
     void finish_chunks(Work& work) {
+        if (probes_.empty()) return chunked_.clear();
         const size_t n = segment_.n_codes();
         const uint32_t *starts = segment_.chunk_starts.data, *rows = segment_.chunk_rows.data;
         for (Probe& probe : probes_) {
@@ -354,15 +361,14 @@ class Finder {
             }
     }
 
-    // Whether the query is a code whose neighbours are listed, as far as the radius.
-    bool is_listed(const uint64_t* query, uint32_t radius) const {
+    // The row of the query, if it is a code whose neighbours are listed as far as the radius.
+    uint32_t listed_row(const uint64_t* query, uint32_t radius) const {
         const uint32_t row = segment_.find(words_, query, words_.hash(query));
-        if (row == NONE) return false;
+        if (row == NONE) return NONE;
         const size_t at = 3 * size_t(row) + (radius <= 2 ? 0 : 2);
-        return segment_.neighbours.starts[at] < segment_.neighbours.starts[at + 1];
+        return segment_.neighbours.starts[at] < segment_.neighbours.starts[at + 1] ? row : NONE;
     }
-    void neighbours(const uint64_t* query, uint32_t radius, Hits& out, Work& work) const {
-        const uint32_t row = segment_.find(words_, query, words_.hash(query));
+    void neighbours(uint32_t row, uint32_t radius, Hits& out, Work& work) const {
         out.push_back(hit(row, 0));
         const auto& [starts, rows] = segment_.neighbours;
         for (uint32_t distance = 1; distance <= radius; ++distance) {

@@ -21,17 +21,17 @@ class Finders {
             scanning_.clear();
             by_planes_.clear();
             for (const Asked& one : asked) {
-                Plan plan = finder.plan(one.query, one.radius, plan_asked);
-                switch (plan) {
+                Choice choice = finder.plan(one.query, one.radius, plan_asked);
+                switch (choice.plan) {
                     case Plan::groups:
-                        if (finder.groups(one.query, one.radius, int(plan) == plan_asked, *one.out, work)) break;
-                        plan = Plan::scan;
+                        if (finder.groups(one.query, one.radius, int(choice.plan) == plan_asked, *one.out, work)) break;
+                        choice.plan = Plan::scan;
                         [[fallthrough]];
                     case Plan::scan: (finder.has_planes(one.query, one.radius) ? by_planes_ : scanning_).push_back(one); break;
                     case Plan::chunks: finder.start_chunks(one, work); break;
-                    default: finder.within(plan, one.query, one.radius, *one.out, work); continue;
+                    default: finder.within(choice, one.query, one.radius, *one.out, work); continue;
                 }
-                ++work.queries[size_t(plan)];
+                ++work.queries[size_t(choice.plan)];
             }
             finder.finish_chunks(work);
             // All queries over one block of codes before the next block comes in from memory.
@@ -50,7 +50,7 @@ class Finders {
     // Whether looking up keys answers this query everywhere.
     bool all_by_lookup(const uint64_t* query, uint32_t radius) const {
         return std::all_of(finders_.begin(), finders_.end(), [&](const Finder<W>& finder) {
-            const Plan plan = finder.plan(query, radius);
+            const Plan plan = finder.plan(query, radius).plan;
             return plan != Plan::scan && plan != Plan::groups;
         });
     }

@@ -473,8 +473,15 @@ inline void copy_ids(const uint32_t* in, size_t n, size_t n_readable, int64_t* o
     constexpr size_t TOGETHER = 8;
     const size_t padded = std::max(round_up(n, TOGETHER), TOGETHER);
     const auto copy = [&](size_t i) {
+#if defined(__AVX2__)
+#pragma GCC unroll 2
+        for (size_t j = i; j < i + TOGETHER; j += 4)
+            _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + j),
+                                _mm256_cvtepu32_epi64(_mm_loadu_si128(reinterpret_cast<const __m128i*>(in + j))));
+#else
 #pragma GCC unroll 8
         for (size_t j = i; j < i + TOGETHER; ++j) out[j] = in[j];
+#endif
     };
     if (padded <= room && padded <= n_readable) {
         copy(0);

@@ -44,7 +44,9 @@ struct Rows {
 template <typename T>
 nb::object numpy_array(T* data, size_t n, nb::object owner) {
     npy_intp shape = npy_intp(n);
-    PyObject* array = PyArray_New(&PyArray_Type, 1, &shape, NUMPY_TYPE<T>, nullptr, data, 0, NPY_ARRAY_CARRAY_RO, nullptr);
+    static PyArray_Descr* const type = PyArray_DescrFromType(NUMPY_TYPE<T>);
+    Py_INCREF(type);
+    PyObject* array = PyArray_NewFromDescr(&PyArray_Type, type, 1, &shape, nullptr, data, NPY_ARRAY_CARRAY_RO, nullptr);
     if (!array) throw nb::python_error();
     nb::object result = nb::steal(array);
     if (PyArray_SetBaseObject(reinterpret_cast<PyArrayObject*>(array), owner.release().ptr()) < 0) throw nb::python_error();

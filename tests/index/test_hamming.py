@@ -425,6 +425,26 @@ def test_threads_that_are_no_positive_count_are_refused(stairs, n_threads):
             search(STAIRS, 1, n_threads=n_threads)
 
 
+@pytest.mark.parametrize("wrong", [{"radius": -1}, {"radius": 1.5}, {"radius": 1, "n_threads": 0}])
+def test_what_is_wrong_is_said_before_an_earlier_answer_is_given_up(stairs, wrong):
+    earlier = stairs.search_radius(STAIRS, 1)
+    before = as_lists(earlier)
+    with pytest.raises(InvalidInputError) as refused:
+        stairs.search_radius(STAIRS, **wrong, out=earlier)
+    assert as_lists(earlier) == before
+    assert refused.value.__context__ is None
+    with pytest.raises(InvalidInputError) as refused:
+        stairs.search_radius(STAIRS, **wrong)
+    assert refused.value.__context__ is None
+
+
+@pytest.mark.parametrize("radius", [np.int8(3), np.uint64(3), 10**30])
+@pytest.mark.parametrize("sort", [np.True_, 1])
+def test_other_kinds_of_whole_numbers_will_do(stairs, radius, sort):
+    found = stairs.search_radius(STAIRS, radius, sort=sort, n_threads=np.int32(1))
+    assert as_lists(found) == as_lists(stairs.search_radius(STAIRS, min(int(radius), 4), sort=True))
+
+
 # Results
 
 

@@ -147,14 +147,21 @@ class HammingIndex:
             or queries._signed is not self._signed  # noqa: SLF001
         ):
             self._check_codes(queries, "`queries`")
-        if type(radius) is not int or not 0 <= radius <= self._farthest:
-            radius = min(_checked_integer("radius", radius, 0), self._farthest)
-        if type(n_threads) is not int or n_threads < 1:
-            n_threads = _checked_threads(n_threads)
+        if n_threads is None:
+            n_threads = _N_CORES
         searcher = self._state.searcher if allowed is None else self._restricted(allowed)
         if out is not None:
+            _checked_integer("radius", radius, 0)  # before the earlier answer is given up
+            _checked_threads(n_threads)
             _release(out)
-        return searcher.matches(Matches, queries._words, radius, sort, n_threads)  # noqa: SLF001
+        words = queries._words  # noqa: SLF001
+        try:
+            return searcher.matches(Matches, words, radius, sort, n_threads)
+        except TypeError:
+            pass  # the core takes plain numbers only, and looks at them anyway
+        radius = min(_checked_integer("radius", radius, 0), self._farthest)
+        n_threads = _checked_threads(n_threads)
+        return searcher.matches(Matches, words, radius, bool(sort), n_threads)
 
     def search_top_k(
         self,
