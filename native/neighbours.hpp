@@ -1,6 +1,8 @@
 // Lists of neighbours: a query whose own code is listed finds all within two or three bits by one look-up.
 #pragma once
 
+#include <array>
+
 #include "finder.hpp"
 #include "share.hpp"
 
@@ -13,9 +15,13 @@ struct Lists {
 // Share of the items that listed codes must have. Where they have less, hardly a query finds its code listed.
 inline constexpr double LEAST_HELD = 0.25;
 
+// Share of the budget for the codes that have those at three bits listed: these are most of a list, and fewer
+// searches go that far.
+inline constexpr double FAR_SHARE = 0.5;
+
 // Lists the neighbours of the `most` codes with most items, which are the likeliest to be asked for, as
-// long as the lists take no more than `budget` bytes: within three bits for the heaviest `most_far`, within
-// two for the rest. All others have empty lists.
+// long as the lists take no more than `budget` bytes: within three bits for the heaviest `most_far` as far as
+// their share goes, within two for the rest. All others have empty lists.
 template <size_t W>
 Lists list_neighbours(const Segment& segment, const Kernels& kernels, size_t most_far, size_t most, double budget,
                       size_t n_threads) {
@@ -66,7 +72,10 @@ Lists list_neighbours(const Segment& segment, const Kernels& kernels, size_t mos
         });
         for (; n_listed < begin + round; ++n_listed) {
             const std::vector<uint32_t>& ends = pieces[n_listed / PIECE].ends;
-            const size_t i = 3 * (n_listed % PIECE), size = ends[i + 2] - (i ? ends[i - 1] : 0);
+            const size_t i = 3 * (n_listed % PIECE), start = i ? ends[i - 1] : 0;
+            // What was listed too far is cut below.
+            if (n_listed < most_far && 4.0 * double(n_rows + ends[i + 2] - start) > FAR_SHARE * budget) most_far = n_listed;
+            const size_t size = ends[i + (n_listed < most_far ? 2 : 1)] - start;
             if (4.0 * double(n_rows + size) > budget || n_rows + size >= NONE) break;
             n_rows += size;
         }
@@ -78,17 +87,19 @@ Lists list_neighbours(const Segment& segment, const Kernels& kernels, size_t mos
         for (size_t at = 0; at < n_listed; ++at) {
             const Listed& listed = pieces[at / PIECE];
             const size_t i = 3 * (at % PIECE);
-            f(order[at], i ? listed.ends[i - 1] : 0, listed.ends.data() + i, listed.near.begin());
+            std::array<uint32_t, 4> bounds{i ? listed.ends[i - 1] : 0, listed.ends[i], listed.ends[i + 1], listed.ends[i + 2]};
+            if (at >= most_far) bounds[3] = bounds[2];
+            f(order[at], bounds, listed.near.begin());
         }
     };
     out.starts.assign(3 * n + 1, 0);
-    each([&](uint32_t row, uint32_t begin, const uint32_t* ends, const Hit*) {
-        for (size_t d = 1; d <= 3; ++d) out.starts[3 * size_t(row) + d] = ends[d - 1] - (d == 1 ? begin : ends[d - 2]);
+    each([&](uint32_t row, const auto& bounds, const Hit*) {
+        for (size_t d = 1; d <= 3; ++d) out.starts[3 * size_t(row) + d] = bounds[d] - bounds[d - 1];
     });
     std::partial_sum(out.starts.begin(), out.starts.end(), out.starts.begin());
     out.rows.resize(n_rows);
-    each([&](uint32_t row, uint32_t begin, const uint32_t* ends, const Hit* near) {
-        std::transform(near + begin, near + ends[2], out.rows.begin() + out.starts[3 * size_t(row)],
+    each([&](uint32_t row, const auto& bounds, const Hit* near) {
+        std::transform(near + bounds[0], near + bounds[3], out.rows.begin() + out.starts[3 * size_t(row)],
                        [](const Hit& hit) { return hit.row; });
     });
     return out;

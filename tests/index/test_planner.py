@@ -161,6 +161,10 @@ def test_neighbours_within_two_bits_are_listed_where_the_budget_has_room():
         arrays, _ = built(codes, levels=2, n_listed=4, budget=budget)
         assert len(arrays["near_rows"]) == n_rows
     assert len(built(codes, levels=1, n_listed=4)[0]["near_starts"]) == 0
+    # Of 16 rows, 8 are for codes with lists to three bits; the rest is for lists to two.
+    arrays, _ = built(codes, levels=2, n_listed=4, n_far=4, budget=least + 16)
+    assert lists(arrays)[:3] == [[0, 1], [2], [3]]
+    assert lists(arrays)[-3:] == [[3, 2], [1], []]
 
 
 def test_the_codes_with_most_items_are_listed_first():
