@@ -248,7 +248,8 @@ nb::tuple build_segment(In<uint64_t, 2> words, std::optional<In<int64_t, 1>> ids
         nb::gil_scoped_release nogil;
         with_words(n_words, [&](auto w) {
             constexpr size_t W = decltype(w)::value;
-            built = build<W>(words.data(), ids ? ids->data() : nullptr, n, n_words, {levels, n_chunks, groups, budget, n_threads});
+            built = build<W>(words.data(), ids ? ids->data() : nullptr, n, n_words, {levels, n_chunks, groups, budget, n_threads},
+                             *active_kernels());
             if (!n_listed || built.levels < 2) return;
             const double left = budget * double(n) - 4.0 * double(built.key_rows[0].size() + built.key_starts[0].size() +
                                                                   built.key_rows[1].size() + built.key_starts[1].size());

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "grouping.hpp"
+#include "numbering.hpp"
 
 namespace kinhash {
 
@@ -23,66 +24,20 @@ struct Built {
     double chunk_candidates = 0;
 };
 
-// A growing hash table from codes to their number, in order of appearance.
-template <size_t W>
-class Numbering {
-  public:
-    explicit Numbering(size_t n_words) : words_(n_words), slots_(1024, 0) {}
-    // Numbers n codes.
-    void number(const uint64_t* input, size_t n, uint32_t* numbers) {
-        constexpr size_t AHEAD = 16;  // codes whose slots are on their way from memory; half as many whose codes are
-        uint64_t hashes[AHEAD];
-        const size_t n_words = words_.count();
-        for (size_t i = 0; i < n + AHEAD; ++i) {
-            if (i >= AHEAD) numbers[i - AHEAD] = number(input + (i - AHEAD) * n_words, hashes[i % AHEAD]);
-            if (i < n) {
-                hashes[i % AHEAD] = words_.hash(input + i * n_words);
-                __builtin_prefetch(slots_.data() + (hashes[i % AHEAD] & (slots_.size() - 1)));
-            }
-            if (i >= AHEAD / 2 && i < n + AHEAD / 2)
-                if (const uint32_t slot = slots_[hashes[(i - AHEAD / 2) % AHEAD] & (slots_.size() - 1)])
-                    __builtin_prefetch(codes.data() + size_t(slot - 1) * n_words);
-        }
-    }
-    Vector<uint64_t> codes;
-    size_t size() const { return n_; }
-
-  private:
-    uint32_t number(const uint64_t* code, uint64_t hash) {
-        size_t at = hash & (slots_.size() - 1);
-        for (; slots_[at]; at = (at + 1) & (slots_.size() - 1))
-            if (words_.equal(codes.data() + size_t(slots_[at] - 1) * words_.count(), code))
-                return slots_[at] - 1;
-        codes.insert(codes.end(), code, code + words_.count());
-        const uint32_t row = n_++;
-        slots_[at] = row + 1;
-        if (2 * size_t(n_) > slots_.size()) grow();
-        return row;
-    }
-    void grow() {
-        slots_.assign(2 * slots_.size(), 0);
-        for (uint32_t row = 0; row < n_; ++row) {
-            size_t at = words_.hash(codes.data() + size_t(row) * words_.count()) & (slots_.size() - 1);
-            while (slots_[at]) at = (at + 1) & (slots_.size() - 1);
-            slots_[at] = row + 1;
-        }
-    }
-    Words<W> words_;
-    std::vector<uint32_t> slots_;
-    uint32_t n_ = 0;
-};
-
 // Without ids, items are called by their numbers.
 template <size_t W>
-Built build(const uint64_t* input, const int64_t* ids, size_t n, size_t n_words, const BuildOptions& options) {
+Built build(const uint64_t* input, const int64_t* ids, size_t n, size_t n_words, const BuildOptions& options, const Kernels& kernels) {
     constexpr size_t AHEAD = 16;  // items whose places are on their way from memory
     const Words<W> words(n_words);
+    const Shares shares(n, options.n_threads);
     Numbering<W> numbering(n_words);
-    std::vector<uint32_t> row_of(n);
-    numbering.number(input, n, row_of.data());
+    Vector<uint32_t> row_of(n);
+    // Items of each row in each share: later where the share puts its next one.
+    std::vector<Vector<uint32_t>> of_share = number_items(input, n_words, shares, numbering, row_of);
     const size_t n_codes = numbering.size();
     Vector<uint32_t> weights(n_codes, 0);
-    for (const uint32_t row : row_of) ++weights[row];
+    for (const auto& counts : of_share)
+        for (size_t row = 0; row < n_codes; ++row) weights[row] += counts[row];
 
     Built out;
     out.n_words = n_words;
@@ -90,7 +45,7 @@ Built build(const uint64_t* input, const int64_t* ids, size_t n, size_t n_words,
     // a leader finds stands side by side.
     Vector<uint32_t> position(n_codes), leader_of, leaders;
     std::iota(position.begin(), position.end(), 0);
-    Grouping<W> grouping(words, numbering.codes, n_codes);
+    Grouping<W> grouping(words, numbering.codes, n_codes, kernels);
     // Where hardly two items share a code, hardly two codes share a neighbourhood.
     const bool clustered = double(n_codes) <= 0.8 * double(n);
     if (options.groups && clustered && grouping.run(weights, options.n_threads, leader_of, leaders)) {
@@ -120,16 +75,21 @@ Built build(const uint64_t* input, const int64_t* ids, size_t n, size_t n_words,
     out.used = used_bits(out.codes.data(), n_codes, n_words);
 
     const bool narrow = !ids || std::all_of(ids, ids + n, [](int64_t id) { return id >= 0 && id <= 0xffffffffLL; });
-    Vector<uint32_t> next(n_codes);
-    for (size_t row = 0; row < n_codes; ++row) next[row] = out.offsets[position[row]];
+    for (size_t row = 0; row < n_codes; ++row) {
+        uint32_t at = out.offsets[position[row]];
+        for (auto& next : of_share) at += std::exchange(next[row], at);
+    }
     const auto place = [&](auto& array) {
         array.resize(n);
-        for (size_t i = 0; i < n; ++i) {
-            // A row's place is near where the next item of that row will be put, too.
-            if (i + 2 * AHEAD < n) __builtin_prefetch(next.data() + row_of[i + 2 * AHEAD]);
-            if (i + AHEAD < n) __builtin_prefetch(array.data() + next[row_of[i + AHEAD]], 1);
-            array[next[row_of[i]]++] = ids ? ids[i] : int64_t(i);
-        }
+        shares.each([&](size_t s, size_t begin, size_t end) {
+            uint32_t* const next = of_share[s].data();
+            for (size_t i = begin; i < end; ++i) {
+                // A row's place is near where the next item of that row will be put, too.
+                if (i + 2 * AHEAD < end) __builtin_prefetch(next + row_of[i + 2 * AHEAD]);
+                if (i + AHEAD < end) __builtin_prefetch(array.data() + next[row_of[i + AHEAD]], 1);
+                array[next[row_of[i]]++] = ids ? ids[i] : int64_t(i);
+            }
+        });
         for (size_t row = 0; ids && row < n_codes; ++row) {
             const auto from = array.begin() + out.offsets[row], to = array.begin() + out.offsets[row + 1];
             if (!std::is_sorted(from, to)) std::sort(from, to);

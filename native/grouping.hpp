@@ -5,8 +5,8 @@
 #include <numeric>
 
 #include "deletions.hpp"
-#include "segment.hpp"
-#include "share.hpp"
+#include "hits.hpp"
+#include "kernels.hpp"
 
 namespace kinhash {
 
@@ -16,7 +16,8 @@ namespace kinhash {
 template <size_t W>
 class Grouping {
   public:
-    Grouping(const Words<W>& words, const Vector<uint64_t>& codes, size_t n) : words_(words), codes_(codes), n_(n) {}
+    Grouping(const Words<W>& words, const Vector<uint64_t>& codes, size_t n, const Kernels& kernels)
+        : words_(words), codes_(codes), n_(n), kernels_(kernels) {}
 
     bool run(const Vector<uint32_t>& weights, size_t n_threads, Vector<uint32_t>& leader_of, Vector<uint32_t>& leaders) {
         // Heaviest first; those of equal weight as they come.
@@ -30,34 +31,38 @@ class Grouping {
         size_t n_keys = 0;
         for (uint32_t row = 0; row < n_; ++row) n_keys += n_deletions(words_.active(code(row)), 2);
         if (n_keys > MOST_KEYS * n_) return false;
-        Tables earlier, recent;
-        Seeker among_recent(*this, recent, leaders);
+        Tables tables;
+        Vector<uint64_t> recent;  // codes of the leaders of one round
+        std::vector<Filed> filed;
         for (size_t round = 0; round < n_; round += ROUND) {
             const size_t end = std::min(round + ROUND, n_), n_earlier = leaders.size();
-            // Among the leaders of earlier rounds side by side; among those of this one, which are few and
-            // in the cache, one after the other.
+            // Among the leaders of earlier rounds side by side; among those of this one, which are few, one
+            // after the other.
             share(end - round, n_threads, PIECE, [&](size_t first, size_t past) {
-                Seeker seeker(*this, earlier, leaders);
+                Seeker seeker(*this, tables, leaders);
                 seeker.fetch(order[round + first]);
                 for (size_t i = round + first; i < round + past; ++i)
                     leader_of[order[i]] = seeker.nearest(i + 1 < round + past ? order[i + 1] : NONE);
             });
+            recent.clear();
             for (size_t i = round; i < end; ++i) {
                 uint32_t& leader = leader_of[order[i]];
-                if (leader != NONE) continue;
-                among_recent.fetch(order[i]);
-                leader = among_recent.nearest(NONE);
+                if (leader == NONE) leader = nearest_of(recent, n_earlier, code(order[i]));
                 if (leader != NONE) continue;
                 leader = uint32_t(leaders.size());
                 leaders.push_back(order[i]);
-                for (uint32_t removed = 0; removed <= 2; ++removed) insert(leaders, leader, removed, recent[removed]);
+                recent.insert(recent.end(), code(order[i]), code(order[i]) + words_.count());
                 if (leaders.size() * 3 > n_ + 3) return false;
             }
-            share(3, n_threads, 1, [&](size_t first, size_t past) {
-                for (size_t removed = first; removed < past; ++removed) {
-                    recent[2 - removed].clear();
-                    insert(leaders, n_earlier, uint32_t(2 - removed), earlier[2 - removed]);
-                }
+            const size_t n_recent = leaders.size() - n_earlier;
+            filed.resize((n_recent + FILED - 1) / FILED);
+            share(n_recent, n_threads, FILED, [&](size_t first, size_t past) {
+                for (size_t i = first; i < past; ++i) file(leaders, uint32_t(n_earlier + i), filed[first / FILED]);
+            });
+            // Those with most bits removed are most: first, so that the others fill the time left.
+            share(3 * PARTS, n_threads, 1, [&](size_t first, size_t past) {
+                for (size_t i = first; i < past; ++i)
+                    for (Filed& some : filed) tables[2 - i / PARTS].parts[i % PARTS].move_here(some[2 - i / PARTS][i % PARTS]);
             });
         }
         return true;
@@ -65,16 +70,17 @@ class Grouping {
 
   private:
     static constexpr size_t MOST_KEYS = 600;  // per code, on average: 34 active bits
-    static constexpr size_t ROUND = 1 << 13, PIECE = 1 << 9;
+    static constexpr size_t ROUND = 1 << 13, PIECE = 1 << 9, FILED = 1 << 7;
 
-    // Leaders by what is left of their codes when a number of bits is removed.
-    class Table {
+    static constexpr size_t PARTS = 4;  // of a table, that threads fill side by side
+    static size_t part_of(uint64_t hash) { return hash % PARTS; }
+    using Entries = std::vector<std::pair<uint64_t, uint32_t>>;     // hashes and leaders
+    using Filed = std::array<std::array<Entries, PARTS>, 3>;  // of some leaders, by the number of bits removed
+
+    // Leaders by the hash of what is left of their codes when some bits are removed.
+    class Part {
       public:
-        Table() : slots_(1 << 12, 0) {}
-        void clear() {
-            std::fill(slots_.begin(), slots_.end(), 0);
-            n_entries_ = 0;
-        }
+        Part() : slots_(1 << 10, 0) {}
         void prefetch(uint64_t hash) const { __builtin_prefetch(slots_.data() + first(hash)); }
         // Calls f(leader) for those filed under the hash, or one that has the same upper half.
         template <typename F>
@@ -92,6 +98,14 @@ class Grouping {
             }
             place((hash >> 32 << 32) | (leader + 1));
         }
+        void move_here(Entries& entries) {
+            constexpr size_t AHEAD = 16;  // entries whose slots are on their way from memory
+            for (size_t i = 0; i < entries.size(); ++i) {
+                if (i + AHEAD < entries.size()) prefetch(entries[i + AHEAD].first);
+                put(entries[i].first, entries[i].second);
+            }
+            entries.clear();
+        }
 
       private:
         size_t first(uint64_t hash) const { return (hash >> 32) & (slots_.size() - 1); }
@@ -104,7 +118,12 @@ class Grouping {
         size_t n_entries_ = 0;
     };
 
-    using Tables = std::array<Table, 3>;  // by the number of bits
+    struct Table {
+        std::array<Part, PARTS> parts;
+        const Part& part(uint64_t hash) const { return parts[part_of(hash)]; }
+        void prefetch(uint64_t hash) const { part(hash).prefetch(hash); }
+    };
+    using Tables = std::array<Table, 3>;  // by the number of bits removed
 
     // Looks for leaders near one code after the other.
     class Seeker {
@@ -129,7 +148,7 @@ class Grouping {
             if (next_row != NONE) fetch(next_row);
             uint32_t best = NONE;
             const auto look = [&](uint32_t table, uint64_t hash, uint32_t distance) {
-                tables_[table].each(hash, [&](uint32_t leader) {
+                tables_[table].part(hash).each(hash, [&](uint32_t leader) {
                     if (leader < best && of_.words_.distance(of_.code(leaders_[leader]), code) == distance) best = leader;
                 });
             };
@@ -159,22 +178,30 @@ class Grouping {
     };
 
     const uint64_t* code(uint32_t row) const { return codes_.data() + size_t(row) * words_.count(); }
-    // Files the leaders from `first` on under their codes with `removed` bits less.
-    void insert(const Vector<uint32_t>& leaders, size_t first, uint32_t removed, Table& table) const {
-        constexpr size_t AHEAD = 16;  // entries whose slots are on their way from memory
-        std::vector<std::pair<uint64_t, uint32_t>> entries;
-        for (size_t leader = first; leader < leaders.size(); ++leader)
-            for_each_deletion(words_, code(leaders[leader]), removed, [&](const uint64_t* key, uint32_t n) {
-                if (n == removed) entries.emplace_back(words_.hash(key), uint32_t(leader));
-            });
-        for (size_t i = 0; i < entries.size(); ++i) {
-            if (i + AHEAD < entries.size()) table.prefetch(entries[i + AHEAD].first);
-            table.put(entries[i].first, entries[i].second);
-        }
+
+    // The nearest of some leaders, numbered from `first` on, within two bits of a code, the heaviest of
+    // several, or NONE.
+    uint32_t nearest_of(const Vector<uint64_t>& leaders, size_t first, const uint64_t* code) {
+        const size_t n = leaders.size() / words_.count();
+        near_.clear();
+        near_.add(kernels_.scan(leaders.data(), n, words_.count(), code, 2, {uint32_t(first), 0, 0}, near_.room(n + SPARE_HITS)));
+        const Hit* const best = std::min_element(near_.begin(), near_.end(), [](const Hit& a, const Hit& b) { return a.distance < b.distance; });
+        return best == near_.end() ? NONE : best->row;
     }
+
+    // Files a leader under its code with up to two bits less.
+    void file(const Vector<uint32_t>& leaders, uint32_t leader, Filed& filed) const {
+        for_each_deletion(words_, code(leaders[leader]), 2, [&](const uint64_t* key, uint32_t removed) {
+            const uint64_t hash = words_.hash(key);
+            filed[removed][part_of(hash)].emplace_back(hash, leader);
+        });
+    }
+
     const Words<W>& words_;
     const Vector<uint64_t>& codes_;
     size_t n_;
+    const Kernels& kernels_;
+    Hits near_;
 };
 
 }  // namespace kinhash

@@ -445,6 +445,23 @@ def test_other_kinds_of_whole_numbers_will_do(stairs, radius, sort):
     assert as_lists(found) == as_lists(stairs.search_radius(STAIRS, min(int(radius), 4), sort=True))
 
 
+@pytest.mark.parametrize("shift", [0, 2**40])
+def test_so_many_items_that_threads_share_them_are_all_in_their_buckets(shift):
+    rng = np.random.default_rng(5)
+    n = 70_001
+    words = rng.integers(0, 2000, n).astype(np.uint64)
+    words[-1] = 5000  # only in the last share
+    ids = rng.permutation(n) + shift
+    index = HammingIndex(Codes(words[:, None], 64), ids)
+    stored = index._state.segments[0]
+    offsets, codes = stored.arrays["offsets"], stored.arrays["codes"]
+    assert sorted(codes.tolist()) == np.unique(words).tolist()
+    of_item = np.repeat(codes, np.diff(offsets))
+    assert np.array_equal(of_item, words[np.argsort(ids)][stored.ids - shift])
+    for row in range(len(codes)):
+        assert np.all(np.diff(stored.ids[offsets[row] : offsets[row + 1]].astype(np.int64)) > 0)
+
+
 # Results
 
 
