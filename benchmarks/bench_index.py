@@ -15,7 +15,8 @@ How it is measured
   with all queries in one call: the column `large`. There answers of hundreds of megabytes are bound
   by memory, and FAISS asks the system for fresh pages each time.
 - Ours and the peer's runs alternate, and the fastest of each counts: what takes longer, other
-  programs took. A ratio is of the two in one alternation: only ratios mean anything.
+  programs took. They do so for a while, so a cell is visited several times, its runs spread among
+  the visits. Only ratios of the two beside each other mean anything.
 - Ours gets `out=` the previous answer, as a user who cares would; FAISS allocates its own results.
   `fresh` in the record is ours without `out=`.
 - A peer more than 8 times slower than another on one thread is not tried on all cores.

@@ -33,6 +33,7 @@ SINGLE_UP_TO = 100_000  # items up to which queries are also asked one at a time
 CHECKED = (
     1_000_000  # matches of a batch up to which each is compared, beyond which those of some rows
 )
+VISITS = 3  # times that each cell of a peer comes up, the runs spread among them
 HOPELESS = 8.0  # times slower than the best peer, from which one thread is enough to know
 
 
@@ -56,11 +57,20 @@ def clock(call, n=1):
     return (time.perf_counter() - start) / n
 
 
-def alternate(calls, repeats):
-    """Return the fewest seconds of each call; they take turns. What is more is the machine's."""
-    runs = [math.ceil(SMALLEST / max(clock(call), 1e-6)) for call in calls]
-    times = [[clock(call, n) for call, n in zip(calls, runs, strict=True)] for _ in range(repeats)]
-    return [min(column) for column in zip(*times, strict=True)]
+class Turns:
+    """Calls that take turns; the fewest seconds of each count. What is more is the machine's."""
+
+    def __init__(self, calls):
+        self.calls = calls
+        self.runs = [math.ceil(SMALLEST / max(clock(call), 1e-6)) for call in calls]
+        self.seconds = [math.inf for _ in calls]
+
+    def take(self, repeats):
+        """Let each run that often, and return the fewest seconds so far."""
+        for _ in range(repeats):
+            times = [clock(call, n) for call, n in zip(self.calls, self.runs, strict=True)]
+            self.seconds = [min(pair) for pair in zip(self.seconds, times, strict=True)]
+        return self.seconds
 
 
 def batches(rows, n):
@@ -179,7 +189,7 @@ def measure_ours(folder, repeats):
             ]
             if task == "range":
                 calls.append(functools.partial(ours.count, value, n_threads, parts))
-            micro = [1e6 * seconds / n_queries for seconds in alternate(calls, repeats)]
+            micro = [1e6 * seconds / n_queries for seconds in Turns(calls).take(repeats)]
             explained = None
             if n_threads == 1:
                 by = {"radius": value} if task == "range" else {"k": value}
@@ -228,18 +238,42 @@ def measure_peer(folder, number, options, known):
     return Beside(codeset, builders[number](), options, known).run()
 
 
+class Cell:
+    """A peer and ours at one task, over and over."""
+
+    def __init__(self, key, calls, about, prepare):
+        self.key, self.about, self.prepare = key, about, prepare
+        self.turns = Turns(calls)
+
+    def visit(self, repeats):
+        """Measure some more; return the peer's microseconds for a query so far."""
+        self.prepare()
+        ours, theirs = self.turns.take(repeats)
+        n_queries = self.about["n_queries"]
+        self.about |= {
+            "us": 1e6 * theirs / n_queries,
+            "ours_us": 1e6 * ours / n_queries,
+            "ratio": theirs / ours,
+        }
+        return self.about["us"]
+
+
 class Beside:
-    """A peer and ours, one after the other, over and over."""
+    """A peer and ours at all that the peer can do."""
 
     def __init__(self, codeset, peer, options, known):
         self.codeset, self.peer, self.known = codeset, peer, known
         self.repeats, self.budget = options.repeats, options.budget
         self.bytes = codeset.queries.to_bytes()
         self.ours = Ours(codeset)
-        self.measured = []
+        self.cells = []
 
     def run(self):
-        """Measure all that the peer can do."""
+        """Measure, and return what was found.
+
+        The runs of a cell are not all in one go: when other programs keep the machine busy, they
+        do so for longer than a cell takes.
+        """
         n_items, values = len(self.codeset.items), values_of(len(self.codeset.items))
         promising = []
         for task in self.peer.tasks:
@@ -254,11 +288,24 @@ class Beside:
                     self._compare(task, value, N_CORES)
                 if task == "range" and n_items <= SINGLE_UP_TO:
                     self._compare_single(value)
+        self._visit_again(self.cells)
         # Last, because large answers change what malloc does from then on.
+        before = len(self.cells)
         for task, value in promising:
             if task == "range":
                 self._compare(task, value, 1, large=True)
-        return self.measured
+        self._visit_again(self.cells[before:])
+        return [(*cell.key, cell.about) for cell in self.cells]
+
+    def _visit_again(self, cells):
+        for visit in range(1, VISITS):
+            progress(f"{self.codeset.name}: {self.peer.name}, visit {visit + 1} of {VISITS}")
+            for cell in cells:
+                if cell.about["us"] is not None:
+                    cell.visit(self._repeats_in(visit))
+
+    def _repeats_in(self, visit):
+        return self.repeats // VISITS + (visit < self.repeats % VISITS)
 
     def _compare(self, task, value, n_threads, *, large=False):
         index_peers.set_threads(n_threads)
@@ -269,11 +316,17 @@ class Beside:
             wanted = mine.distances.reshape(-1, value)
             index_peers.set_threads(N_CORES)
             setting = peer.tune(self.bytes, value, wanted, lambda call: clock(call, 2))
+
+        def prepare():
             index_peers.set_threads(n_threads)
-        cell = (task, value, n_threads)
+            if setting:
+                peer.use(setting)
+
+        prepare()
+        key = (task, value, n_threads)
         rows = self._affordable(task, value, n_threads, order)
         if rows is None:
-            return self._add(cell, (None, None), 0, setting=setting, large=large)
+            return self._add(key, None, 0, prepare, setting=setting, large=large)
         what = f"{self.codeset.name}: {peer.name}, {task} {value}, {n_threads} threads"
         parts = batches(rows, len(rows) if large else AT_ONCE * n_threads)
         asked = [np.ascontiguousarray(self.bytes[part]) for part in parts]
@@ -292,8 +345,7 @@ class Beside:
                 search(part, value, n_threads)
 
         own = functools.partial(self.ours.search_all, task, value, n_threads, queries)
-        times = alternate([own, theirs], self.repeats)
-        return self._add(cell, times, len(rows), setting=setting, large=large)
+        return self._add(key, (own, theirs), len(rows), prepare, setting=setting, large=large)
 
     def _affordable(self, task, value, n_threads, order):
         """Return the rows of as many queries as the budget allows; None if not even a few."""
@@ -321,20 +373,19 @@ class Beside:
                 search(query, radius, 1)
 
         own = functools.partial(self.ours.single, list(self.ours.queries[rows]), radius)
-        times = alternate([own, theirs], self.repeats)
-        self._add(("single", radius, 1), times, len(rows))
+        prepare = functools.partial(index_peers.set_threads, 1)
+        self._add(("single", radius, 1), (own, theirs), len(rows), prepare)
 
-    def _add(self, cell, times, n_queries, *, setting=None, large=False):
-        """Note the seconds of ours and theirs for all queries; return theirs for one, in us."""
-        ours, theirs = times
-        found = {
+    def _add(self, key, calls, n_queries, prepare, *, setting=None, large=False):
+        """Note a cell and visit it; without calls, that it takes too long."""
+        about = {
             "name": self.peer.name,
             "setting": setting,
             "large": large,
-            "us": theirs and 1e6 * theirs / n_queries,
-            "ours_us": ours and 1e6 * ours / n_queries,
-            "ratio": theirs and theirs / ours,
+            "us": None,
+            "ours_us": None,
+            "ratio": None,
             "n_queries": int(n_queries),
         }
-        self.measured.append((*cell, found))
-        return found["us"]
+        self.cells.append(Cell(key, calls or (), about, prepare))
+        return self.cells[-1].visit(self._repeats_in(0)) if calls else None

@@ -132,6 +132,11 @@ class IVF:
         index.add(data)
         return index
 
+    def use(self, setting):
+        """Probe as many lists, with or without heap, as an earlier `tune` found best."""
+        self.index.nprobe = setting["nprobe"]
+        self._use_heap(setting["heap"])
+
     def _use_heap(self, heap):
         self.index.use_heap = heap
         # Without heap nothing is found if this is 0, which should mean all: FAISS issue 5555.
@@ -147,7 +152,7 @@ class IVF:
             clock: Returns the seconds of a call.
 
         Returns:
-            What was chosen, in words.
+            What was chosen, for `use`.
         """
         index = self.index
         self._use_heap(heap=True)
@@ -164,8 +169,7 @@ class IVF:
             self._use_heap(heap)
             return clock(lambda: index.search(some, k))
 
-        self._use_heap(min((False, True), key=seconds))
-        return f"nprobe {index.nprobe}, {'heap' if index.use_heap else 'no heap'}"
+        return {"nprobe": index.nprobe, "heap": min((False, True), key=seconds)}
 
     def top_k(self, queries, k, _n_threads):
         """Return the k nearest."""

@@ -46,7 +46,8 @@ How it is measured:
 
 - Each peer runs in a process of its own, with ours beside it. Its answers are checked to be equal
   to ours before it is timed (beyond a million matches: counts and sums of all rows, some rows in
-  full); then its runs and ours alternate, and the fastest of each counts.
+  full); then its runs and ours alternate, on three visits to each cell, and the fastest of each
+  counts.
 - Both sides get 64 queries in a call, for each thread. *large*: the ratio to the best peer with all
   queries in one call. Answers of thousands of matches then no longer fit the processor's cache:
   ours is bound by memory, and FAISS gets fresh pages from the system for each answer.

@@ -107,6 +107,12 @@ def test_the_results_of_the_readme_are_those_of_the_records():
     assert done.returncode == 0, f"Run: python experiments/render.py\n{done.stderr}"
 
 
+def test_the_pages_on_speed_are_those_of_the_record():
+    command = (sys.executable, "-B", "benchmarks/render.py", "--check")
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
 def test_each_method_is_documented():
     for name, method in METHODS.items():
         assert f"| `{name}` | `{method.__name__}` |" in read("docs/guide.md")
