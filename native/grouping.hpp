@@ -34,8 +34,9 @@ class Grouping {
         Tables tables;
         Vector<uint64_t> recent;  // codes of the leaders of one round
         std::vector<Filed> filed;
-        for (size_t round = 0; round < n_; round += ROUND) {
-            const size_t end = std::min(round + ROUND, n_), n_earlier = leaders.size();
+        const size_t size = words_.count() <= 2 ? ROUND : ROUND / 4;  // long codes take longer to compare
+        for (size_t round = 0; round < n_; round += size) {
+            const size_t end = std::min(round + size, n_), n_earlier = leaders.size();
             // Among the leaders of earlier rounds side by side; among those of this one, which are few, one
             // after the other.
             share(end - round, n_threads, PIECE, [&](size_t first, size_t past) {
@@ -71,10 +72,9 @@ class Grouping {
   private:
     static constexpr size_t MOST_KEYS = 600;  // per code, on average: 34 active bits
     static constexpr size_t ROUND = 1 << 13, PIECE = 1 << 9, FILED = 1 << 7;
-
     static constexpr size_t PARTS = 4;  // of a table, that threads fill side by side
     static size_t part_of(uint64_t hash) { return hash % PARTS; }
-    using Entries = std::vector<std::pair<uint64_t, uint32_t>>;     // hashes and leaders
+    using Entries = std::vector<std::pair<uint64_t, uint32_t>>;  // hashes and leaders
     using Filed = std::array<std::array<Entries, PARTS>, 3>;  // of some leaders, by the number of bits removed
 
     // Leaders by the hash of what is left of their codes when some bits are removed.

@@ -106,7 +106,9 @@ inline void sort_ids(int64_t* ids, size_t n, std::vector<int64_t>& scratch) {
     if (n < 128) return std::sort(ids, ids + n);
     const auto [first, last] = bounds(ids, n);
     const uint64_t range = uint64_t(last) - uint64_t(first);
-    const uint32_t bits = n < 2048 ? 8 : 11;  // of a digit: counting must not cost more than sorting
+    // As few digits as can be, all of a length: but counting must not cost more than sorting.
+    const uint32_t all_bits = uint32_t(std::bit_width(range)), most = n < 600 ? 8 : 11;
+    const uint32_t n_passes = std::max(1u, (all_bits + most - 1) / most), bits = (all_bits + n_passes - 1) / n_passes;
     scratch.resize(n);
     int64_t *from = ids, *to = scratch.data();
     for (uint32_t shift = 0; shift < 64 && (range >> shift) > 0; shift += bits) {
