@@ -93,12 +93,21 @@ inline void keep(const Segments& segments, size_t i, const Hits& hits, uint32_t 
 
 // The lowest and the highest of n numbers, at least one. The library's own goes by branches.
 inline std::pair<int64_t, int64_t> bounds(const int64_t* numbers, size_t n) {
-    int64_t low = numbers[0], high = numbers[0];
-    for (size_t i = 1; i < n; ++i) {
-        low = std::min(low, numbers[i]);
-        high = std::max(high, numbers[i]);
+    constexpr size_t LANES = 4;  // side by side, or each number would wait for the one before
+    int64_t low[LANES], high[LANES];
+    std::fill_n(low, LANES, numbers[0]);
+    std::fill_n(high, LANES, numbers[0]);
+    const auto see = [&](size_t lane, int64_t number) {
+        low[lane] = std::min(low[lane], number);
+        high[lane] = std::max(high[lane], number);
+    };
+    size_t i = 0;
+    for (; i + LANES <= n; i += LANES) {
+#pragma GCC unroll 4
+        for (size_t lane = 0; lane < LANES; ++lane) see(lane, numbers[i + lane]);
     }
-    return {low, high};
+    for (; i < n; ++i) see(0, numbers[i]);
+    return {*std::min_element(low, low + LANES), *std::max_element(high, high + LANES)};
 }
 
 // Puts numbers in ascending order; by their digits where there are many.
