@@ -50,6 +50,7 @@ from index_measure import (
     N_CORES,
     RADII,
     TOP,
+    VISITS,
     apart,
     clock,
     measure_ours,
@@ -356,6 +357,7 @@ def machine(options):
         "versions": {package: importlib.metadata.version(package) for package in packages},
         "repeats": options.repeats,
         "budget": options.budget,
+        "visits": VISITS,
     }
 
 

@@ -338,10 +338,11 @@ class HeldSearcher {
         static PyTypeObject* known = nullptr;
         static Py_ssize_t place = 0;
         if (type != known) place = place_of_parts(kind), known = type;
+        const Py_ssize_t at = place;  // others may call while this one searches
         nb::tuple parts = radius(queries, radius_asked, sort, n_threads, "");
         nb::object made = nb::steal(type->tp_alloc(type, 0));
         if (!made.is_valid()) throw nb::python_error();
-        *reinterpret_cast<PyObject**>(reinterpret_cast<char*>(made.ptr()) + place) = parts.release().ptr();
+        *reinterpret_cast<PyObject**>(reinterpret_cast<char*>(made.ptr()) + at) = parts.release().ptr();
         return made;
     }
 
