@@ -2,6 +2,7 @@
 #pragma once
 
 #include "finders.hpp"
+#include "ids.hpp"
 #include "share.hpp"
 
 namespace kinhash {
@@ -91,48 +92,6 @@ inline void keep(const Segments& segments, size_t i, const Hits& hits, uint32_t 
     found.offsets[i + 1] = int64_t(items);
 }
 
-// The lowest and the highest of n numbers, at least one. The library's own goes by branches.
-inline std::pair<int64_t, int64_t> bounds(const int64_t* numbers, size_t n) {
-    constexpr size_t LANES = 4;  // side by side, or each number would wait for the one before
-    int64_t low[LANES], high[LANES];
-    std::fill_n(low, LANES, numbers[0]);
-    std::fill_n(high, LANES, numbers[0]);
-    const auto see = [&](size_t lane, int64_t number) {
-        low[lane] = std::min(low[lane], number);
-        high[lane] = std::max(high[lane], number);
-    };
-    size_t i = 0;
-    for (; i + LANES <= n; i += LANES) {
-#pragma GCC unroll 4
-        for (size_t lane = 0; lane < LANES; ++lane) see(lane, numbers[i + lane]);
-    }
-    for (; i < n; ++i) see(0, numbers[i]);
-    return {*std::min_element(low, low + LANES), *std::max_element(high, high + LANES)};
-}
-
-// Puts numbers in ascending order; by their digits where there are many.
-inline void sort_ids(int64_t* ids, size_t n, std::vector<int64_t>& scratch) {
-    if (n < 128) return std::sort(ids, ids + n);
-    const auto [first, last] = bounds(ids, n);
-    const uint64_t range = uint64_t(last) - uint64_t(first);
-    // As few digits as can be, all of a length: but counting must not cost more than sorting.
-    const uint32_t all_bits = uint32_t(std::bit_width(range)), most = n < 600 ? 8 : 11;
-    const uint32_t n_passes = std::max(1u, (all_bits + most - 1) / most), bits = (all_bits + n_passes - 1) / n_passes;
-    scratch.resize(n);
-    int64_t *from = ids, *to = scratch.data();
-    for (uint32_t shift = 0; shift < 64 && (range >> shift) > 0; shift += bits) {
-        uint32_t next[2049];
-        const size_t n_digits = size_t(1) << bits;
-        std::fill_n(next, n_digits + 1, 0);
-        const auto digit = [&](int64_t id) { return (uint64_t(id) - uint64_t(first)) >> shift & (n_digits - 1); };
-        for (size_t i = 0; i < n; ++i) ++next[digit(from[i]) + 1];
-        for (size_t d = 0; d < n_digits; ++d) next[d + 1] += next[d];
-        for (size_t i = 0; i < n; ++i) to[next[digit(from[i])]++] = from[i];
-        std::swap(from, to);
-    }
-    if (from != ids) std::copy_n(from, n, ids);
-}
-
 // Writes the ids of some hits of one segment, at most `room`, and returns how many. What is left of the
 // room may be written over.
 inline size_t write_ids(const Segment& segment, const Hit* hits, size_t n_hits, const Kernels& kernels, int64_t* out,
@@ -164,7 +123,7 @@ inline void expand(const Segments& segments, const Found& found, bool sort, cons
     const bool plain = std::all_of(segments.begin(), segments.end(), [](const Segment* s) { return !s->alive.size && !s->wide_ids.size; });
     const bool streamed = plain && !sort && size_t(found.offsets[n_queries]) * sizeof(int64_t) >= STREAMED;
     share(n_queries, n_threads, Found::PIECE, [&](size_t begin, size_t end) {
-        std::vector<int64_t> scratch;
+        IdOrder<int64_t> order;
         Stream stream(ids + found.offsets[begin]);
         for (size_t first = begin; first < end; first += Found::PIECE) {
             const size_t last = std::min(first + Found::PIECE, end), stop = size_t(found.offsets[last]);
@@ -195,7 +154,7 @@ inline void expand(const Segments& segments, const Found& found, bool sort, cons
                         }
                         hit += n;
                     }
-                    if (sort) sort_ids(ids + start, at - start, scratch);
+                    if (sort) order.sort(ids + start, at - start);
                 }
             }
             write_distances(stop);

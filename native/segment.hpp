@@ -110,6 +110,11 @@ struct Segment {
     size_t n_items() const { return narrow_ids.size + wide_ids.size; }
     const uint64_t* code(size_t row) const { return codes.data + row * n_words; }
     int64_t id(size_t item) const { return wide_ids.size ? wide_ids[item] : int64_t(narrow_ids[item]); }
+    // Calls for the first ids of a bucket from memory.
+    void expect_ids(size_t row) const {
+        if (wide_ids.size) __builtin_prefetch(wide_ids.data + offsets[row]);
+        else __builtin_prefetch(narrow_ids.data + offsets[row]);
+    }
     bool is_alive(size_t item) const { return !alive.size || (alive[item >> 3] >> (item & 7) & 1); }
 
     size_t begin(size_t row) const { return std::min<size_t>(offsets[row], n_items()); }

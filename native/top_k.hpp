@@ -5,70 +5,43 @@
 
 namespace kinhash {
 
-// Writes the n lowest of many ids in order; returns how many there were. `ids` is changed.
-class Lowest {
+// Ids of several buckets: of uint32_t where all of them are narrow, or else of int64_t.
+template <typename Id>
+class Pool {
   public:
-    size_t take(Growing<int64_t>& ids, size_t n, int64_t* out) {
-        n = std::min(n, ids.size());
-        if (n == 0) return 0;
-        if (n == ids.size() && std::is_sorted(ids.begin(), ids.end())) return std::copy_n(ids.begin(), n, out) - out;
-        const auto [low, high] = bounds(ids.begin(), ids.size());
-        const uint64_t first = uint64_t(low), range = uint64_t(high) - first;
-        if (ids.size() >= 256 && range / 64 <= 4 * ids.size()) return by_bits(ids, n, first, range, out);
-        if (n < ids.size()) keep(ids, n, first, range);
-        sort_ids(ids.begin(), n, scratch_);
-        std::copy_n(ids.begin(), n, out);
+    void clear() { ids_.clear(); }
+    size_t size() const { return ids_.size(); }
+
+    // Adds the first ids of a bucket, at most n: they ascend, so no more can be among the n lowest.
+    void add(const Segment& segment, size_t row, size_t n) {
+        const size_t from = segment.begin(row), to = segment.end(row);
+        n = std::min(n, to - from);
+        Id* const place = ids_.room(n + AT_ONCE);
+        if (segment.alive.size) {
+            size_t added = 0;
+            for (size_t item = from; item < to && added < n; ++item)
+                if (segment.is_alive(item)) place[added++] = Id(segment.id(item));
+            return ids_.add(added);
+        }
+        if (segment.wide_ids.size) std::copy_n(segment.wide_ids.data + from, n, place);
+        // Most buckets are small: some ids at once, what is too many is written over.
+        else if (n <= AT_ONCE && from + AT_ONCE <= segment.narrow_ids.size) std::copy_n(segment.narrow_ids.data + from, AT_ONCE, place);
+        else std::copy_n(segment.narrow_ids.data + from, n, place);
+        ids_.add(n);
+    }
+
+    // Writes the n lowest in order, or all if there are fewer; returns how many.
+    size_t take_lowest(size_t n, int64_t* out) {
+        n = std::min(n, ids_.size());
+        order_.lowest(ids_.begin(), ids_.size(), n);
+        std::copy_n(ids_.begin(), n, out);
         return n;
     }
 
   private:
-    static constexpr uint64_t LAST = uint64_t(1) << 63;  // so that there is a bit to find, needed or not
-
-    // One bit per possible id: setting and reading them is choosing and sorting at once.
-    size_t by_bits(const Growing<int64_t>& ids, size_t n, uint64_t first, uint64_t range, int64_t* out) {
-        bits_.assign(range / 64 + 1, 0);
-        for (const int64_t id : ids) {
-            const uint64_t at = uint64_t(id) - first;
-            bits_[at / 64] |= uint64_t(1) << (at % 64);
-        }
-        // Two bits of each word with no question between them, as few have more; what is too many is written over.
-        size_t written = 0, word = 0;
-        const auto at = [&](uint64_t rest) { return int64_t(first + 64 * word + size_t(__builtin_ctzll(rest | LAST))); };
-        for (; word < bits_.size() && written + 2 <= n; ++word) {
-            uint64_t rest = bits_[word];
-            const size_t here = std::min(size_t(std::popcount(rest)), n - written);
-            out[written] = at(rest);
-            rest &= rest - 1;
-            out[written + 1] = at(rest);
-            for (size_t i = 2; i < here; ++i) out[written + i] = at(rest &= rest - 1);
-            written += here;
-        }
-        for (; word < bits_.size() && written < n; ++word)
-            for (uint64_t rest = bits_[word]; rest && written < n; rest &= rest - 1) out[written++] = at(rest);
-        return written;  // less than n where a damaged file has an id twice
-    }
-
-    // Brings the n lowest to the front: those below the n-th by a histogram, in two passes, and only
-    // the few in its own cell by comparing.
-    void keep(Growing<int64_t>& ids, size_t n, uint64_t first, uint64_t range) {
-        const int shift = std::max(0, 64 - std::countl_zero(range) - 12);
-        uint32_t counts[4096] = {};
-        const auto cell = [&](int64_t id) { return (uint64_t(id) - first) >> shift; };
-        for (const int64_t id : ids) ++counts[cell(id)];
-        size_t below = 0, last = 0;
-        while (below + counts[last] < n) below += counts[last++];
-        size_t kept = 0;
-        scratch_.clear();
-        for (const int64_t id : ids) {
-            if (cell(id) < last) ids.begin()[kept++] = id;
-            if (cell(id) == last) scratch_.push_back(id);
-        }
-        std::sort(scratch_.begin(), scratch_.end());
-        std::copy_n(scratch_.begin(), n - kept, ids.begin() + kept);
-    }
-
-    std::vector<int64_t> scratch_;
-    Vector<uint64_t> bits_;
+    static constexpr size_t AT_ONCE = 8;
+    Growing<Id> ids_;
+    IdOrder<Id> order_;
 };
 
 // The k nearest items of a few queries at a time; at equal distance the lowest ids.
@@ -77,7 +50,10 @@ class TopK {
   public:
     TopK(const Segments& segments, size_t n_words, Finders<W>& finders, const Kernels& kernels)
         : segments_(segments), n_words_(n_words), finders_(finders), kernels_(kernels) {
-        for (const Segment* segment : segments) n_items_ += segment->n_alive;
+        for (const Segment* segment : segments) {
+            n_items_ += segment->n_alive;
+            narrow_ &= segment->wide_ids.size == 0;
+        }
     }
 
     // Writes min(k, items) ids and distances in order, k per query; -1 where a damaged file does not
@@ -105,7 +81,9 @@ class TopK {
             for (size_t p = 0; p < pending_.size(); ++p) {
                 if (items[p] >= wanted || pending_[p].radius >= farthest) continue;
                 pending_[left] = pending_[p];
-                ++pending_[left++].radius;
+                // Half-way to where the sample says now: beyond what is needed, codes are many.
+                uint32_t& radius = pending_[left++].radius;
+                radius = (radius + 1 + likely_radius(pending_[p].query, wanted, radius + 1, items[p])) / 2;
             }
             pending_.resize(left);
         }
@@ -114,7 +92,7 @@ class TopK {
 
   private:
     static constexpr size_t RARE = 500;
-    static constexpr size_t AHEAD = 8;  // buckets whose ends are on their way from memory
+    static constexpr size_t AHEAD = 24;  // buckets whose ends are on their way from memory
 
     // Gathers all rows within each radius; returns how many items that is.
     const std::vector<size_t>& collect(const std::vector<Asked>& asked, Work& work) {
@@ -134,15 +112,16 @@ class TopK {
         return counts_;
     }
 
-    // The smallest radius that holds k items, if all codes are like a sample of them.
-    uint32_t likely_radius(const uint64_t* query, size_t k) {
+    // The smallest radius that holds k items, if all codes are like a sample of them; from the first that
+    // it may be, below which there are known to be some.
+    uint32_t likely_radius(const uint64_t* query, size_t k, uint32_t first = 0, size_t below = 0) {
         if (sample_.empty()) draw_sample();
         by_distance_.assign(64 * n_words_ + 1, 0);
         const Words<W>& words = finders_[0].words();
         for (size_t i = 0; i < sample_.size(); ++i)
             by_distance_[words.distance(sample_codes_.data() + i * n_words_, query)] += sample_[i];
-        double total = 0;
-        uint32_t radius = 0;
+        double total = double(below);
+        uint32_t radius = first;
         for (; radius + 1 < by_distance_.size(); ++radius)
             if ((total += by_distance_[radius]) >= double(k)) break;
         return radius;
@@ -175,11 +154,12 @@ class TopK {
         ordered_.clear();
         append_by_distance(segments_, hits, farthest, ordered_);
         size_t written = 0;
-        for (size_t first = 0, last; first < ordered_.size() && written < k; first = last) {
-            const uint32_t distance = ordered_[first].distance;
-            for (last = first + 1; last < ordered_.size() && ordered_[last].distance == distance;) ++last;
-            const size_t n = lowest_of(first, last, k - written, ids + written);
-            std::fill_n(distances + written, n, int32_t(distance));
+        const Hit *hit = ordered_.begin(), *const end = ordered_.end();
+        while (hit < end && written < k) {
+            const Hit* const first = hit;
+            while (hit < end && hit->distance == first->distance) ++hit;
+            const size_t n = lowest_of(first, size_t(hit - first), k - written, ids + written);
+            std::fill_n(distances + written, n, int32_t(first->distance));
             written += n;
         }
         std::fill(ids + written, ids + k, -1);
@@ -187,40 +167,34 @@ class TopK {
     }
 
     // Writes the lowest ids of the buckets of some hits at one distance, at most `need`; returns how many.
-    size_t lowest_of(size_t first, size_t last, size_t need, int64_t* out) {
-        // A bucket's ids ascend.
-        if (last - first == 1) return write_ids(*segments_[ordered_[first].segment], &ordered_[first], 1, kernels_, out, need);
-        pool_.clear();
-        for (size_t at = first; at < last;) {
-            const Segment& segment = *segments_[ordered_[at].segment];
-            // Small buckets together; of a large one no more than its first `need` can be among the lowest.
-            size_t n = 0, room = 0;
-            while (at + n < last && ordered_[at + n].segment == ordered_[at].segment) {
-                const size_t size = segment.size(ordered_[at + n].row);
-                if (n && size > need) break;
-                ++n;
-                room += std::min(size, need);
-                if (size > need) break;
-            }
-            room = std::min(room, n_items_ - std::min(n_items_, pool_.size()));
-            pool_.add(write_ids(segment, &ordered_[at], n, kernels_, pool_.room(room), room));
-            at += n;
+    size_t lowest_of(const Hit* hits, size_t n_hits, size_t need, int64_t* out) {
+        if (n_hits == 1) return write_ids(*segments_[hits->segment], hits, 1, kernels_, out, need);  // a bucket's ids ascend
+        return narrow_ ? lowest_of(hits, n_hits, need, narrow_pool_, out) : lowest_of(hits, n_hits, need, wide_pool_, out);
+    }
+    template <typename Id>
+    size_t lowest_of(const Hit* hits, size_t n_hits, size_t need, Pool<Id>& pool, int64_t* out) {
+        pool.clear();
+        for (size_t h = 0; h < n_hits; ++h) {
+            if (h + AHEAD < n_hits) segments_[hits[h + AHEAD].segment]->expect_ids(hits[h + AHEAD].row);
+            // Damaged buckets may overlap; together they never give more than there is.
+            pool.add(*segments_[hits[h].segment], hits[h].row, std::min(need, n_items_ - pool.size()));
         }
-        return lowest_.take(pool_, need, out);
+        return pool.take_lowest(need, out);
     }
 
     const Segments& segments_;
     size_t n_words_, n_items_ = 0;
+    bool narrow_ = true;  // all ids
     Finders<W>& finders_;
     const Kernels& kernels_;
     std::vector<Hits> hits_;
     std::vector<Asked> pending_, one_;
     std::vector<size_t> counts_;
     Hits ordered_;
-    Growing<int64_t> pool_;
+    Pool<uint32_t> narrow_pool_;
+    Pool<int64_t> wide_pool_;
     std::vector<double> sample_, by_distance_;
     std::vector<uint64_t> sample_codes_;
-    Lowest lowest_;
 };
 
 }  // namespace kinhash

@@ -1,5 +1,6 @@
 import doctest
 import gc
+import itertools
 import re
 import subprocess
 import sys
@@ -60,6 +61,45 @@ def test_radius_is_inclusive(stairs):
 def test_top_k_is_ordered_by_distance_then_id():
     index = HammingIndex(packed([[1, 1], [0, 0], [1, 1], [0, 1]]), ids=[9, 5, -4, 7])
     assert as_lists(index.search_top_k(packed([[1, 1]]), 3)) == [([-4, 9, 7], [0, 0, 1])]
+
+
+def kinds_of_ids(n):
+    """Return distinct ids of several kinds: all in a range or few, narrow, wide, negative."""
+    rng = np.random.default_rng(0)
+    order = rng.permutation(n)
+    least = np.iinfo(np.int64).min
+    return {
+        "dense": order,
+        "offset": order + 2**31 - n // 2,
+        "sparse": order * 977,
+        "multiples": order * 4096,
+        "sorted": np.arange(n) * 5,
+        "wide": order * 2**40 + rng.integers(0, 2**40, n),
+        "signed": order - n // 2,
+        "extreme": np.where(order % 2, order + least, ~(order + least)),
+    }
+
+
+@pytest.mark.parametrize("kind", kinds_of_ids(1))
+@pytest.mark.parametrize("n_alike", [1, 16])
+def test_ids_at_one_distance_are_in_order_and_the_lowest(kind, n_alike):
+    # 256 codes of two bits, all at one distance from the first query, in buckets of one size: a
+    # sample of every n-th id, as the core takes it, has nothing but the first ids of buckets.
+    pairs = list(itertools.combinations(range(24), 2))[:256]
+    dense = np.zeros((256, 24), np.int8)
+    np.put_along_axis(dense, np.array(pairs), 1, axis=1)
+    codes = packed(np.repeat(dense, n_alike, axis=0))
+    ids = kinds_of_ids(len(codes))[kind]
+    index = HammingIndex(codes, ids=ids)
+    allowed = ids[::3]
+    queries = packed(np.vstack([np.zeros((1, 24)), dense[:1], dense[-1:] ^ dense[:1]]))
+    for k in [1, 10, 70, 250, 1000, 4000]:
+        expected = reference.search_top_k(codes, queries, k, ids=ids)
+        assert as_lists(index.search_top_k(queries, k)) == as_lists(expected)
+        expected = reference.search_top_k(codes[::3], queries, k, ids=allowed)
+        assert as_lists(index.search_top_k(queries, k, allowed=allowed)) == as_lists(expected)
+    expected = reference.search_radius(codes, queries, 4, ids=ids)
+    assert as_lists(index.search_radius(queries, 4, sort=True)) == as_lists(expected)
 
 
 def test_a_flipped_sign_costs_two():
