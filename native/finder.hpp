@@ -53,6 +53,30 @@ class Finder {
             masks_ = chunk_masks(segment.used.data, segment.n_words, segment.n_chunks);
     }
 
+    // Calls for what the queries' own codes lead to from memory, so that the waits for it overlap.
+    void expect(const std::vector<Asked>& asked) {
+        if (!segment_.slots.size || asked.size() < 2 || asked[0].radius > 3) return;
+        const size_t mask = segment_.slots.size - 1;
+        expected_.clear();
+        for (const Asked& one : asked) {
+            expected_.push_back(words_.hash(one.query) & mask);
+            __builtin_prefetch(segment_.slots.data + expected_.back());
+        }
+        // Most are found at the first slot.
+        const Span<uint32_t>& starts = segment_.neighbours.starts;
+        for (size_t& at : expected_) {
+            const uint32_t slot = segment_.slots[at];
+            at = slot && slot <= segment_.n_codes() ? slot - 1 : NONE;
+            if (at == NONE) continue;
+            __builtin_prefetch(segment_.code(at));
+            if (asked[0].radius == 0) __builtin_prefetch(segment_.offsets.data + at);
+            else if (starts.size) __builtin_prefetch(starts.data + 3 * at);
+        }
+        if (asked[0].radius == 0 || !starts.size) return;
+        for (const size_t row : expected_)
+            if (row != NONE && starts[3 * row] < starts[3 * row + 1]) __builtin_prefetch(segment_.neighbours.rows.data + starts[3 * row]);
+    }
+
     // The cheapest structure, by rough counts of nanoseconds; or the one asked for, where it can.
     Choice plan(const uint64_t* query, uint32_t radius, int asked = -1) const {
         const size_t n = segment_.n_codes();
@@ -436,6 +460,7 @@ class Finder {
     std::vector<Asked> chunked_;
     std::vector<Probe> probes_;
     std::vector<Key> keys_;
+    std::vector<size_t> expected_;
     Vector<uint64_t> masks_;
     size_t n_used_ = 0;
 };

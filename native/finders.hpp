@@ -20,6 +20,7 @@ class Finders {
             Finder<W>& finder = finders_[s];
             scanning_.clear();
             by_planes_.clear();
+            if (plan_asked < 0) finder.expect(asked);
             for (const Asked& one : asked) {
                 Choice choice = finder.plan(one.query, one.radius, plan_asked);
                 switch (choice.plan) {

@@ -492,10 +492,10 @@ inline void copy_ids(const uint32_t* in, size_t n, size_t n_readable, int64_t* o
 }
 
 size_t write_ids(const uint32_t* ids, size_t n_ids, const uint32_t* offsets, const Hit* hits, size_t n_hits,
-                 int64_t* out, size_t room) {
+                 size_t n_after, int64_t* out, size_t room) {
     size_t written = 0;
     for (size_t h = 0; h < n_hits; ++h) {
-        if (h + BUCKETS_AHEAD < n_hits) __builtin_prefetch(ids + offsets[hits[h + BUCKETS_AHEAD].row]);
+        if (h + BUCKETS_AHEAD < n_hits + n_after) __builtin_prefetch(ids + offsets[hits[h + BUCKETS_AHEAD].row]);
         const auto [from, to] = bucket(offsets, n_ids, hits[h]);
         const size_t n = std::min(to - from, room - written);
         copy_ids(ids + from, n, n_ids - from, out + written, room - written);
@@ -550,10 +550,10 @@ inline void flush(Stream& stream) {
 }
 
 size_t stream_ids(const uint32_t* ids, size_t n_ids, const uint32_t* offsets, const Hit* hits, size_t n_hits,
-                  Stream& stream, size_t room) {
+                  size_t n_after, Stream& stream, size_t room) {
     size_t written = 0;
     for (size_t h = 0; h < n_hits; ++h) {
-        if (h + BUCKETS_AHEAD < n_hits) __builtin_prefetch(ids + offsets[hits[h + BUCKETS_AHEAD].row]);
+        if (h + BUCKETS_AHEAD < n_hits + n_after) __builtin_prefetch(ids + offsets[hits[h + BUCKETS_AHEAD].row]);
         const auto [from, to] = bucket(offsets, n_ids, hits[h]);
         size_t n = std::min(to - from, room - written);
         const uint32_t* in = ids + from;

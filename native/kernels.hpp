@@ -74,12 +74,13 @@ struct Kernels {
                           const uint64_t* query, uint32_t radius, Hit first, Hit* out);
     // The ids of the buckets of some hits, one after the other, at most `room`; returns how many. Bucket
     // b is ids[offsets[b]] .. ids[offsets[b + 1] - 1]. What is left of the room may be written over.
+    // After these hits stand `n_after` more, whose ids are called for from memory meanwhile.
     size_t (*write_ids)(const uint32_t* ids, size_t n_ids, const uint32_t* offsets, const Hit* hits,
-                        size_t n_hits, int64_t* out, size_t room);
+                        size_t n_hits, size_t n_after, int64_t* out, size_t room);
     void (*fill)(int32_t* out, size_t n, int32_t value);
     // The same two past the cache; ids are all written after finish().
     size_t (*stream_ids)(const uint32_t* ids, size_t n_ids, const uint32_t* offsets, const Hit* hits,
-                         size_t n_hits, Stream& out, size_t room);
+                         size_t n_hits, size_t n_after, Stream& out, size_t room);
     void (*stream_fill)(int32_t* out, size_t n, int32_t value);
     void (*finish)(Stream&);
     // The paper's loss over all known pairs of rows of A (n x m) and B (k x m), and its gradient

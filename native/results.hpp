@@ -93,11 +93,11 @@ inline void keep(const Segments& segments, size_t i, const Hits& hits, uint32_t 
 }
 
 // Writes the ids of some hits of one segment, at most `room`, and returns how many. What is left of the
-// room may be written over.
-inline size_t write_ids(const Segment& segment, const Hit* hits, size_t n_hits, const Kernels& kernels, int64_t* out,
-                        size_t room) {
+// room may be written over. After them stand `n_after` more hits of that segment, to be written next.
+inline size_t write_ids(const Segment& segment, const Hit* hits, size_t n_hits, size_t n_after, const Kernels& kernels,
+                        int64_t* out, size_t room) {
     if (!segment.alive.size && !segment.wide_ids.size)
-        return kernels.write_ids(segment.narrow_ids.data, segment.narrow_ids.size, segment.offsets.data, hits, n_hits, out, room);
+        return kernels.write_ids(segment.narrow_ids.data, segment.narrow_ids.size, segment.offsets.data, hits, n_hits, n_after, out, room);
     size_t written = 0;
     for (const Hit* hit = hits; hit < hits + n_hits; ++hit)
         for (size_t item = segment.begin(hit->row), end = segment.end(hit->row); item < end && written < room; ++item)
@@ -127,7 +127,8 @@ inline void expand(const Segments& segments, const Found& found, bool sort, cons
         Stream stream(ids + found.offsets[begin]);
         for (size_t first = begin; first < end; first += Found::PIECE) {
             const size_t last = std::min(first + Found::PIECE, end), stop = size_t(found.offsets[last]);
-            const Hit* hit = found.pieces[first / Found::PIECE].begin();
+            const Hits& hits = found.pieces[first / Found::PIECE];
+            const Hit* hit = hits.begin();
             // Distances wait to be written until another one comes.
             int32_t waiting = 0;
             size_t from = size_t(found.offsets[first]);
@@ -145,12 +146,13 @@ inline void expand(const Segments& segments, const Found& found, bool sort, cons
                     while (hit < end_of_query && hit->distance == distance) {
                         const size_t n = length_of_run(hit, end_of_query);
                         const Segment& segment = *segments[hit->segment];
+                        const size_t n_after = segments.size() == 1 ? size_t(hits.end() - (hit + n)) : 0;
                         if (streamed) {
                             // What is held counts too: a file that changes meanwhile must not lead beyond the end.
                             const size_t room = std::min(stop - at, size_t(ids + stop - (stream.out + stream.used)));
-                            at += kernels.stream_ids(segment.narrow_ids.data, segment.narrow_ids.size, segment.offsets.data, hit, n, stream, room);
+                            at += kernels.stream_ids(segment.narrow_ids.data, segment.narrow_ids.size, segment.offsets.data, hit, n, n_after, stream, room);
                         } else {
-                            at += write_ids(segment, hit, n, kernels, ids + at, stop - at);
+                            at += write_ids(segment, hit, n, n_after, kernels, ids + at, stop - at);
                         }
                         hit += n;
                     }

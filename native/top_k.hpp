@@ -168,7 +168,7 @@ class TopK {
 
     // Writes the lowest ids of the buckets of some hits at one distance, at most `need`; returns how many.
     size_t lowest_of(const Hit* hits, size_t n_hits, size_t need, int64_t* out) {
-        if (n_hits == 1) return write_ids(*segments_[hits->segment], hits, 1, kernels_, out, need);  // a bucket's ids ascend
+        if (n_hits == 1) return write_ids(*segments_[hits->segment], hits, 1, 0, kernels_, out, need);  // a bucket's ids ascend
         return narrow_ ? lowest_of(hits, n_hits, need, narrow_pool_, out) : lowest_of(hits, n_hits, need, wide_pool_, out);
     }
     template <typename Id>
