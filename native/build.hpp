@@ -97,7 +97,8 @@ Built build(const uint64_t* input, const int64_t* ids, size_t n, size_t n_words,
     };
     narrow ? place(out.narrow_ids) : place(out.wide_ids);
 
-    out.slots.assign(n_slots(n_codes), 0);
+    // Deletion keys mean many look-ups of codes that there are not, which end at the first empty slot.
+    out.slots.assign((options.levels ? 2 : 1) * n_slots(n_codes), 0);
     const auto first_slot = [&](size_t row) { return words.hash(out.codes.data() + row * n_words) & (out.slots.size() - 1); };
     for (size_t row = 0; row < n_codes; ++row) {
         if (row + AHEAD < n_codes) __builtin_prefetch(out.slots.data() + first_slot(row + AHEAD), 1);
