@@ -251,8 +251,9 @@ nb::tuple build_segment(In<uint64_t, 2> words, std::optional<In<int64_t, 1>> ids
             built = build<W>(words.data(), ids ? ids->data() : nullptr, n, n_words, {levels, n_chunks, groups, budget, n_threads},
                              *active_kernels());
             if (!n_listed || built.levels < 2) return;
-            const double left = budget * double(n) - 4.0 * double(built.key_rows[0].size() + built.key_starts[0].size() +
-                                                                  built.key_rows[1].size() + built.key_starts[1].size());
+            const size_t n_spent = built.key_rows[0].size() + built.key_starts[0].size() + built.key_rows[1].size() +
+                                   built.key_starts[1].size() + built.slots.size() - n_slots(built.offsets.size() - 1);
+            const double left = budget * double(n) - 4.0 * double(n_spent);
             lists = list_neighbours<W>(view(built), *active_kernels(), n_far, n_listed, left, n_threads);
         });
     }

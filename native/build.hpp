@@ -97,24 +97,27 @@ Built build(const uint64_t* input, const int64_t* ids, size_t n, size_t n_words,
     };
     narrow ? place(out.narrow_ids) : place(out.wide_ids);
 
-    // Deletion keys mean many look-ups of codes that there are not, which end at the first empty slot.
-    out.slots.assign((options.levels ? 2 : 1) * n_slots(n_codes), 0);
+    double spent = 0;
+    for (uint32_t level = 1; level <= options.levels; ++level) {
+        double n_keys = 0;
+        for (size_t row = 0; row < n_codes; ++row)
+            n_keys += double(n_deletions_at(words.active(out.codes.data() + row * n_words), level));
+        // Starts are 32 bits wide.
+        if (spent + 8 * n_keys > options.budget * double(n) || n_keys >= double(NONE)) break;
+        spent += 8 * n_keys;
+        build_keys(words, out.codes, n_codes, level, options.n_threads, out.key_starts[level - 1], out.key_rows[level - 1]);
+        out.levels = level;
+    }
+    // Deletion keys mean many look-ups of codes that there are not, which end at the first empty slot: twice
+    // the slots, where these take but little of what is left for lists of neighbours.
+    const double more = 4.0 * double(n_slots(n_codes)), left = options.budget * double(n) - spent;
+    out.slots.assign((out.levels && more <= left / 10 ? 2 : 1) * n_slots(n_codes), 0);
     const auto first_slot = [&](size_t row) { return words.hash(out.codes.data() + row * n_words) & (out.slots.size() - 1); };
     for (size_t row = 0; row < n_codes; ++row) {
         if (row + AHEAD < n_codes) __builtin_prefetch(out.slots.data() + first_slot(row + AHEAD), 1);
         size_t at = first_slot(row);
         while (out.slots[at]) at = (at + 1) & (out.slots.size() - 1);
         out.slots[at] = uint32_t(row + 1);
-    }
-    double spent = 0;
-    for (uint32_t level = 1; level <= options.levels; ++level) {
-        const double before = spent;
-        for (size_t row = 0; row < n_codes; ++row)
-            spent += 8.0 * double(n_deletions_at(words.active(out.codes.data() + row * n_words), level));
-        // Starts are 32 bits wide.
-        if (spent > options.budget * double(n) || (spent - before) / 8 >= double(NONE)) break;
-        build_keys(words, out.codes, n_codes, level, options.n_threads, out.key_starts[level - 1], out.key_rows[level - 1]);
-        out.levels = level;
     }
     const bool any_used = std::any_of(out.used.begin(), out.used.end(), [](uint64_t w) { return w != 0; });
     const uint32_t n_chunks = std::min(options.n_chunks, best_n_chunks(out.used, n_codes));
