@@ -77,13 +77,13 @@ void check_writing(const Kernels& kernels) {
     if (below(2)) expected.resize(expected.size() * 2 / 3);  // then that is all the room there is
     const size_t n = expected.size(), half = hits.size() / 2;
     std::vector<int64_t> written(n);
-    const size_t n_written = kernels.write_ids(ids.data(), ids.size(), offsets.data(), hits.data(), hits.size(), written.data(), n);
+    const size_t n_written = kernels.write_ids(ids.data(), ids.size(), offsets.data(), hits.data(), hits.size(), 0, written.data(), n);
     check(n_written == n && written == expected, "write_ids");
     for (const size_t start : {0, 1, 5}) {
         std::vector<int64_t> streamed(start + n + 1, -1);
         Stream stream(streamed.data() + start);
-        size_t n_streamed = kernels.stream_ids(ids.data(), ids.size(), offsets.data(), hits.data(), half, stream, n);
-        n_streamed += kernels.stream_ids(ids.data(), ids.size(), offsets.data(), hits.data() + half, hits.size() - half, stream, n - n_streamed);
+        size_t n_streamed = kernels.stream_ids(ids.data(), ids.size(), offsets.data(), hits.data(), half, hits.size() - half, stream, n);
+        n_streamed += kernels.stream_ids(ids.data(), ids.size(), offsets.data(), hits.data() + half, hits.size() - half, 0, stream, n - n_streamed);
         kernels.finish(stream);
         check(n_streamed == n && std::equal(expected.begin(), expected.end(), streamed.begin() + std::ptrdiff_t(start)), "stream_ids");
         check(streamed.back() == -1 && (start == 0 || streamed[start - 1] == -1), "stream_ids beyond its ends");
