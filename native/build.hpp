@@ -10,7 +10,7 @@ struct BuildOptions {
     uint32_t levels;    // most levels of deletion keys, 0 to 2
     uint32_t n_chunks;  // most parts of the bits, for codes too dense for deletion keys; 0 for none
     bool groups;
-    double budget;  // bytes per item that deletion keys or chunks may take
+    double budget;  // bytes per item that deletion keys, the slots they add or chunks may take
     size_t n_threads;
 };
 

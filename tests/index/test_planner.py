@@ -99,6 +99,15 @@ def test_levels_of_keys_are_built_as_long_as_the_budget_lasts(budget, levels):
     assert built(codes, levels=2, budget=budget)[1]["levels"] == levels
 
 
+@pytest.mark.parametrize(
+    ("levels", "budget", "n_slots"), [(0, 1e9, 512), (2, 40 + 80, 512), (2, 40 + 80 + 69, 1024)]
+)
+def test_slots_are_doubled_where_keys_leave_ten_times_the_room(levels, budget, n_slots):
+    """512 slots of 4 bytes for 300 codes: 6.8 bytes per item more."""
+    codes = sparse(300, 400, 5)
+    assert len(built(codes, levels=levels, budget=budget)[0]["slots"]) == n_slots
+
+
 def test_codes_too_dense_for_keys_are_cut_into_chunks():
     codes = sparse(1000, 64, 32)
     for levels, budget, expected in ((2, 48, (0, 4)), (2, 1e9, (2, 0)), (0, 10, (0, 0))):

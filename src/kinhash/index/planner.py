@@ -21,7 +21,7 @@ class Structures:
     groups: bool  # codes around leaders, for larger radii
     far: float  # codes per item, the heaviest, with lists of neighbours within three bits ...
     listed: float  # ... and within two
-    budget: float  # bytes per item for deletion keys, chunks and neighbours together
+    budget: float  # bytes per item for deletion keys, more slots, chunks and neighbours together
 
     def n_far(self, n_items: int) -> int:
         """Return how many codes have all within three bits listed, at most."""
