@@ -78,6 +78,11 @@ def batches(rows, n):
     return [rows[start : start + n] for start in range(0, len(rows), n)]
 
 
+def arrays(found):
+    """Return the arrays of an answer, which are made as they are asked for: peers give theirs."""
+    return found.offsets, found.ids, found.distances
+
+
 class Ours:
     """The index with the faces of a peer; the previous answer's memory is used again."""
 
@@ -96,13 +101,13 @@ class Ours:
     def search_all(self, task, value, n_threads, parts):
         """Answer one batch after the other."""
         for queries in parts:
-            self.search(task, value, n_threads, queries)
+            arrays(self.search(task, value, n_threads, queries))
 
     def fresh(self, task, value, n_threads, parts):
         """Answer one batch after the other, each into new memory."""
         search = self.index.search_radius if task == "range" else self.index.search_top_k
         for queries in parts:
-            search(queries, value, n_threads=n_threads)
+            arrays(search(queries, value, n_threads=n_threads))
 
     def count(self, radius, n_threads, parts):
         """Count the matches of one batch after the other."""
@@ -113,7 +118,8 @@ class Ours:
         """Answer some queries one at a time."""
         search = self.index.search_radius
         for query in queries:
-            search(query, radius, n_threads=1)
+            found = search(query, radius, n_threads=1)
+            _ = found.ids, found.distances
 
 
 # Checking

@@ -57,9 +57,10 @@ How it is measured:
   same ones.
 - *range*: the best of FAISS's Flat, Hash (five prefix lengths, `nflip` = radius) and MultiHash
   (two shapes) and of NumPy's `bitwise_count`. *unique*: FAISS over the different codes, and NumPy
-  to repeat each code's items. *single*: a Python loop over queries, without `out=`. *ivf*: the
-  number of probed lists is raised until the measured recall rounds to 1.000. *best*: the best of
-  all exact ones, also usearch and Flat with heap.
+  to repeat each code's items. *single*: a Python loop over queries, without `out=`, that takes
+  `ids` and `distances` of each answer. *ivf*: the number of probed lists is raised until the
+  measured recall rounds to 1.000. *best*: the best of all exact ones, also usearch and Flat with
+  heap.
 - *must* and *aim* are what the project set itself; *all* is the ratio with {n_cores} threads on
   both sides.
 """

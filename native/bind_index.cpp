@@ -4,17 +4,17 @@
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
-#include <structmember.h>
 
 #include <cstdlib>
 #include <memory>
 #include <mutex>
 #include <optional>
 
+#include "answer_object.hpp"
 #include "build.hpp"
 #include "dispatch.hpp"
 #include "neighbours.hpp"
-#include "numpy_api.hpp"
+#include "plain_calls.hpp"
 #include "search.hpp"
 
 using namespace nb::literals;
@@ -33,95 +33,6 @@ auto with_words(size_t n_words, const F& f) {
 }
 
 const std::string PLAN_NAMES[N_PLANS] = {"lookup", "deletions", "chunks", "groups", "scan", "neighbours"};
-
-// Outputs cost more to get from the system than to fill: a buffer that nobody uses any more waits
-// here for the next answer of about its size.
-class Pool {
-  public:
-    static constexpr size_t LEAST = 1 << 10, LARGE = 1 << 22, MOST = size_t(1) << 29;
-    struct Buffer {
-        std::unique_ptr<char, Free> data;
-        size_t size;
-    };
-    Buffer take(size_t size) {
-        if (size < LEAST) return {allocate(size), size};
-        // The one used last is still in the cache. Of large ones, the smallest that fits, and none much
-        // larger: that is another answer's, soon to return.
-        const bool large = size >= LARGE;
-        const size_t most = large ? size + size / 3 : 4 * size;
-        {
-            std::lock_guard guard(mutex_);
-            size_t best = free_.size();
-            for (size_t i = free_.size(); i-- > 0 && (large || best == free_.size());)
-                if (free_[i].size >= size && free_[i].size <= most && (best == free_.size() || free_[i].size < free_[best].size))
-                    best = i;
-            if (best < free_.size()) {
-                Buffer found = std::move(free_[best]);
-                free_.erase(free_.begin() + std::ptrdiff_t(best));
-                held_ -= found.size;
-                return found;
-            }
-        }
-        size = large ? size + size / 8 : std::bit_ceil(size);  // the next answer may be a little larger
-        return {allocate(size), size};
-    }
-    void give_back(Buffer buffer) {
-        if (buffer.size < LEAST || buffer.size > MOST) return;
-        std::lock_guard guard(mutex_);
-        while (!free_.empty() && (held_ + buffer.size > MOST || free_.size() >= MOST_BUFFERS)) {
-            held_ -= free_.front().size;  // the one that has waited longest
-            free_.erase(free_.begin());
-        }
-        held_ += buffer.size;
-        free_.push_back(std::move(buffer));
-    }
-    static Pool& instance() {
-        static Pool* pool = new Pool;  // outlives every array
-        return *pool;
-    }
-
-  private:
-    static std::unique_ptr<char, Free> allocate(size_t size) {
-        return std::unique_ptr<char, Free>(static_cast<char*>(kinhash::allocate(size)));
-    }
-    static constexpr size_t MOST_BUFFERS = 32;
-    std::mutex mutex_;
-    std::vector<Buffer> free_;
-    size_t held_ = 0;
-};
-
-// The arrays of an answer in one piece of memory: written here, read-only in Python.
-class Answer {
-  public:
-    int64_t *offsets, *ids;
-    int32_t* distances;
-
-    Answer(size_t n_queries, size_t n) : n_offsets_(n_queries + 1), n_(n) {
-        const size_t distances_at = round_up(8 * n, CACHE_LINE), offsets_at = round_up(distances_at + 4 * n, CACHE_LINE);
-        buffer_ = Pool::instance().take(offsets_at + 8 * n_offsets_);
-        char* const data = buffer_.data.get();
-        ids = reinterpret_cast<int64_t*>(data);
-        distances = reinterpret_cast<int32_t*>(data + distances_at);
-        offsets = reinterpret_cast<int64_t*>(data + offsets_at);
-    }
-    // (offsets, ids, distances); only once.
-    nb::tuple arrays() {
-        nb::object owner = nb::steal(PyCapsule_New(buffer_.data.get(), nullptr, &give_back));
-        if (!owner.is_valid()) throw nb::python_error();
-        static_cast<void>(buffer_.data.release());
-        PyCapsule_SetContext(owner.ptr(), reinterpret_cast<void*>(buffer_.size));
-        return nb::steal<nb::tuple>(PyTuple_Pack(3, numpy_array(offsets, n_offsets_, owner).ptr(), numpy_array(ids, n_, owner).ptr(),
-                                                 numpy_array(distances, n_, owner).ptr()));
-    }
-
-  private:
-    static void give_back(PyObject* owner) noexcept {
-        std::unique_ptr<char, Free> data(static_cast<char*>(PyCapsule_GetPointer(owner, nullptr)));
-        Pool::instance().give_back({std::move(data), reinterpret_cast<size_t>(PyCapsule_GetContext(owner))});
-    }
-    size_t n_offsets_, n_;
-    Pool::Buffer buffer_;
-};
 
 template <typename T>
 nb::object to_numpy(Vector<T>&& vector) {
@@ -289,16 +200,6 @@ nb::dict work_done(const Work& work) {
     return out;
 }
 
-// Where objects of a class have their slot `_parts`: to set it by its name takes longer.
-Py_ssize_t place_of_parts(nb::type_object kind) {
-    const nb::object slot = kind.attr("_parts");
-    expect(Py_TYPE(slot.ptr()) == &PyMemberDescr_Type, "the class has no slot for its parts");
-    const auto* const found = reinterpret_cast<PyMemberDescrObject*>(slot.ptr());
-    expect(found->d_common.d_type == reinterpret_cast<PyTypeObject*>(kind.ptr()) && found->d_member->type == T_OBJECT_EX,
-           "the class has no slot for its parts");
-    return found->d_member->offset;
-}
-
 // A searcher over segments, which it keeps alive.
 class HeldSearcher {
   public:
@@ -314,37 +215,17 @@ class HeldSearcher {
         });
     }
 
-    // (offsets, ids, distances) of all items within the radius.
-    nb::tuple radius(nb::handle queries, uint32_t radius, bool sort, size_t n_threads, const char* structure) {
+    // All items within the radius, as an answer of some class.
+    nb::object radius(nb::handle queries, uint32_t radius, bool sort, size_t n_threads, const char* structure, nb::handle kind) {
+        if (n_threads == 0) throw nb::type_error("n_threads must be at least 1");
         const Rows rows = checked(queries);
         const int asked = plan_named(structure);
         std::optional<Answer> answer;
         {
             nb::gil_scoped_release nogil;
-            auto found = searcher_->take_found();
-            searcher_->radius(rows.data, rows.n, radius, n_threads, asked, *found);
-            answer.emplace(rows.n, size_t(found->offsets.back()));
-            std::copy(found->offsets.begin(), found->offsets.end(), answer->offsets);
-            expand(searcher_->segments(), *found, sort, *active_kernels(), n_threads, answer->ids, answer->distances);
-            searcher_->give_back(std::move(found));
+            answer = searcher_->radius(rows.data, rows.n, radius, sort, n_threads, asked);
         }
-        return answer->arrays();
-    }
-
-    // The same in a new object of a class, under the name `_parts`. Here, because for a single query to
-    // call the class would cost as much as to search.
-    nb::object matches(nb::type_object kind, nb::handle queries, uint32_t radius_asked, bool sort, size_t n_threads) {
-        if (n_threads == 0) throw nb::type_error("n_threads must be at least 1");
-        auto* const type = reinterpret_cast<PyTypeObject*>(kind.ptr());
-        static PyTypeObject* known = nullptr;
-        static Py_ssize_t place = 0;
-        if (type != known) place = place_of_parts(kind), known = type;
-        const Py_ssize_t at = place;  // others may call while this one searches
-        nb::tuple parts = radius(queries, radius_asked, sort, n_threads, "");
-        nb::object made = nb::steal(type->tp_alloc(type, 0));
-        if (!made.is_valid()) throw nb::python_error();
-        *reinterpret_cast<PyObject**>(reinterpret_cast<char*>(made.ptr()) + at) = parts.release().ptr();
-        return made;
+        return AnswerObject::make(kind, std::move(*answer));
     }
 
     // (n_queries, radius + 1) numbers of items; returns the work done.
@@ -361,8 +242,8 @@ class HeldSearcher {
         return work_done(work);
     }
 
-    // (offsets, ids, distances) of the k nearest, and beside it the work done; k must not be more than there are.
-    nb::tuple top_k(nb::handle queries, size_t k, size_t n_threads) {
+    // The k nearest, as an answer of some class, and beside it the work done; k must not be more than there are.
+    nb::tuple top_k(nb::handle queries, size_t k, size_t n_threads, nb::handle kind) {
         const Rows rows = checked(queries);
         expect(k <= n_items_, "there are fewer items than k");
         Answer answer(rows.n, rows.n * k);
@@ -372,7 +253,7 @@ class HeldSearcher {
             for (size_t i = 0; i <= rows.n; ++i) answer.offsets[i] = int64_t(i * k);
             work = searcher_->top_k(rows.data, rows.n, k, n_threads, answer.ids, answer.distances);
         }
-        return nb::make_tuple(answer.arrays(), work_done(work));
+        return nb::make_tuple(AnswerObject::make(kind, std::move(answer)), work_done(work));
     }
 
     size_t n_items() const { return n_items_; }
@@ -393,10 +274,24 @@ class HeldSearcher {
     size_t n_words_ = 0, n_items_ = 0;
 };
 
+// As PlainCalls needs it; what goes wrong here goes wrong in Python too, and is said there.
+PyObject* search_plainly(PyObject* searcher, PyObject* words, uint32_t radius, bool sort, size_t n_threads, PyObject* matches) {
+    static PyObject* const type = nb::type<HeldSearcher>().inc_ref().ptr();
+    if (reinterpret_cast<PyObject*>(Py_TYPE(searcher)) != type) return nullptr;
+    const nb::object held = nb::borrow(searcher);  // a change may put another in its place meanwhile
+    try {
+        return nb::inst_ptr<HeldSearcher>(held)->radius(words, radius, sort, n_threads, "", matches).release().ptr();
+    } catch (const std::exception&) {
+        return nullptr;
+    }
+}
+
 }  // namespace
 
 void bind_index(nb::module_& module) {
     use_numpy();
+    const nb::object answer = nb::borrow(reinterpret_cast<PyObject*>(AnswerObject::base()));
+    module.attr("Answer") = answer;
     nb::class_<HeldSegment>(module, "Segment")
         .def(nb::init<nb::dict, nb::dict>(), "arrays"_a, "numbers"_a)
         .def("n_alive", [](const HeldSegment& self) { return self.segment.n_alive; })
@@ -406,11 +301,13 @@ void bind_index(nb::module_& module) {
     nb::class_<HeldSearcher>(module, "Searcher")
         .def(nb::init<HeldSegments>(), "segments"_a)
         .def("n_items", &HeldSearcher::n_items)
-        .def("radius", &HeldSearcher::radius, "queries"_a, "radius"_a, "sort"_a, "n_threads"_a, "structure"_a = "")
-        .def("matches", &HeldSearcher::matches, "kind"_a, "queries"_a, "radius"_a.noconvert(), "sort"_a.noconvert(),
-             "n_threads"_a.noconvert())
+        .def("radius", &HeldSearcher::radius, "queries"_a, "radius"_a.noconvert(), "sort"_a.noconvert(), "n_threads"_a.noconvert(),
+             "structure"_a = "", "kind"_a = answer)
         .def("count", &HeldSearcher::count, "queries"_a, "counts"_a, "n_threads"_a, "structure"_a = "")
-        .def("top_k", &HeldSearcher::top_k, "queries"_a, "k"_a, "n_threads"_a);
+        .def("top_k", &HeldSearcher::top_k, "queries"_a, "k"_a, "n_threads"_a, "kind"_a = answer);
+    module.def("plain_calls", [](nb::object codes, nb::object state, nb::object matches, size_t n_threads) {
+        return nb::cpp_function([=](nb::object method) { return PlainCalls::make(&search_plainly, method, codes, state, matches, n_threads); });
+    }, "codes"_a, "state"_a, "matches"_a, "n_threads"_a);
     module.def("build_segment", &build_segment, "words"_a, "ids"_a.none(), "levels"_a, "n_chunks"_a, "groups"_a,
                "n_far"_a, "n_listed"_a, "budget"_a);
 }

@@ -23,10 +23,11 @@ struct Found {
         offsets[0] = 0;
         work = {};
     }
-    size_t n_bytes() const {
+    // Lets go of memory beyond so many bytes.
+    void forget(size_t most) {
         size_t total = 0;
         for (const Hits& piece : pieces) total += piece.capacity() * sizeof(Hit);
-        return total;
+        if (total > most) *this = {};
     }
 };
 

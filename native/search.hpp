@@ -1,6 +1,7 @@
 // Searches a list of segments for batches of queries.
 #pragma once
 
+#include "answer.hpp"
 #include "top_k.hpp"
 
 namespace kinhash {
@@ -12,6 +13,7 @@ struct Scratch {
     Finders<W> finders;
     std::vector<Hits> hits;
     std::vector<Asked> asked;
+    Found found;  // by queries that one thread answers
     TopK<W> top_k;
     Scratch(const Segments& segments, std::vector<SegmentPlanes>& planes, size_t n_words, const Kernels& kernels_used)
         : kernels(&kernels_used),
@@ -28,32 +30,17 @@ class Searcher {
     }
     virtual ~Searcher() = default;
 
-    // All rows within the radius.
-    virtual void radius(const uint64_t* queries, size_t n, uint32_t radius, size_t n_threads, int asked, Found& found) = 0;
+    // All items within the radius, by distance; `sort` puts those at equal distance in order of their ids.
+    virtual Answer radius(const uint64_t* queries, size_t n, uint32_t radius, bool sort, size_t n_threads, int asked) = 0;
     // How many items lie at each distance 0 .. radius: (n, radius + 1), zeroed before.
     virtual Work count(const uint64_t* queries, size_t n, uint32_t radius, size_t n_threads, int asked, int64_t* counts) = 0;
     // The k nearest items, k of them in all cases.
     virtual Work top_k(const uint64_t* queries, size_t n, size_t k, size_t n_threads, int64_t* ids, int32_t* distances) = 0;
 
-    const Segments& segments() const { return segments_; }
-
-    // Where hits are kept; fresh memory for them would cost as much as finding them.
-    std::unique_ptr<Found> take_found() {
-        auto found = spare_.take();
-        return found ? std::move(found) : std::make_unique<Found>();
-    }
-    void give_back(std::unique_ptr<Found> found) {
-        if (found->n_bytes() <= MOST_SPARE) spare_.give_back(std::move(found));
-    }
-
   protected:
-    static constexpr size_t MOST_SPARE = size_t(1) << 26;
     const Segments segments_;
     std::vector<SegmentPlanes> planes_;
     size_t n_items_ = 0;
-
-  private:
-    Spares<Found> spare_;
 };
 
 template <size_t W>
@@ -61,13 +48,22 @@ class SearcherOf final : public Searcher {
   public:
     SearcherOf(Segments segments, size_t n_words) : Searcher(std::move(segments)), n_words_(n_words) {}
 
-    void radius(const uint64_t* queries, size_t n, uint32_t radius, size_t n_threads, int asked, Found& found) override {
+    Answer radius(const uint64_t* queries, size_t n, uint32_t radius, bool sort, size_t n_threads, int asked) override {
         radius = std::min(radius, uint32_t(64 * n_words_));  // no two codes are farther apart
-        found.start(n);
-        found.work = in_pieces(queries, n, radius, n_threads, asked, [&](size_t i, const Hits& hits) {
-            keep(segments_, i, hits, radius, n_items_, found);
+        return with_scratch([&](Scratch<W>& scratch) {
+            // A thread alone needs nothing more; others have their own.
+            Found& found = scratch.found;
+            found.start(n);
+            const auto keep_hits = [&](size_t i, const Hits& hits) { keep(segments_, i, hits, radius, n_items_, found); };
+            if (n <= Found::PIECE) in_piece(queries, 0, n, radius, asked, scratch, found.work, keep_hits);
+            else found.work = in_pieces(queries, n, radius, n_threads, asked, keep_hits);
+            for (size_t i = 0; i < n; ++i) found.offsets[i + 1] += found.offsets[i];
+            Answer answer(n, size_t(found.offsets[n]));
+            std::copy_n(found.offsets.begin(), n + 1, answer.offsets);
+            expand(segments_, found, sort, *scratch.kernels, n_threads, answer.ids, answer.distances);
+            found.forget(MOST_SPARE);
+            return answer;
         });
-        for (size_t i = 0; i < n; ++i) found.offsets[i + 1] += found.offsets[i];
     }
 
     Work count(const uint64_t* queries, size_t n, uint32_t radius, size_t n_threads, int asked, int64_t* counts) override {
@@ -87,19 +83,25 @@ class SearcherOf final : public Searcher {
   private:
     static constexpr size_t TOP_K_PIECE = 16;
 
+    static constexpr size_t MOST_SPARE = size_t(1) << 26;  // bytes that are kept for the next search
+
+    // Finds the codes near the queries of one piece, and calls found(i, hits) for each.
+    template <typename F>
+    void in_piece(const uint64_t* queries, size_t begin, size_t end, uint32_t radius, int asked, Scratch<W>& scratch, Work& work, const F& found) {
+        scratch.asked.clear();
+        for (size_t i = begin; i < end; ++i) {
+            scratch.hits[i - begin].clear();
+            scratch.asked.push_back({queries + i * n_words_, radius, &scratch.hits[i - begin]});
+        }
+        scratch.finders.within(scratch.asked, asked, work);
+        for (size_t i = begin; i < end; ++i) found(i, scratch.hits[i - begin]);
+    }
+
     template <typename F>
     Work in_pieces(const uint64_t* queries, size_t n, uint32_t radius, size_t n_threads, int asked, const F& found) {
         return in_threads(n, n_threads, Found::PIECE, [&](size_t first, size_t last, Scratch<W>& scratch, Work& work) {
-            for (size_t begin = first; begin < last; begin += Found::PIECE) {
-                const size_t end = std::min(begin + Found::PIECE, last);
-                scratch.asked.clear();
-                for (size_t i = begin; i < end; ++i) {
-                    scratch.hits[i - begin].clear();
-                    scratch.asked.push_back({queries + i * n_words_, radius, &scratch.hits[i - begin]});
-                }
-                scratch.finders.within(scratch.asked, asked, work);
-                for (size_t i = begin; i < end; ++i) found(i, scratch.hits[i - begin]);
-            }
+            for (size_t begin = first; begin < last; begin += Found::PIECE)
+                in_piece(queries, begin, std::min(begin + Found::PIECE, last), radius, asked, scratch, work, found);
         });
     }
 
@@ -108,13 +110,11 @@ class SearcherOf final : public Searcher {
         Work total;
         std::mutex mutex;
         share(n, n_threads, piece, [&](size_t begin, size_t end) {
-            Work work;
-            auto scratch = spare_.take();
-            // The instruction set may have been changed since, by a test.
-            if (!scratch || scratch->kernels != active_kernels())
-                scratch = std::make_unique<Scratch<W>>(segments_, planes_, n_words_, *active_kernels());
-            work_on(begin, end, *scratch, work);
-            spare_.give_back(std::move(scratch));
+            const Work work = with_scratch([&](Scratch<W>& scratch) {
+                Work done;
+                work_on(begin, end, scratch, done);
+                return done;
+            });
             if (end - begin == n) {  // nobody else
                 total = work;
                 return;
@@ -123,6 +123,18 @@ class SearcherOf final : public Searcher {
             total.add(work);
         });
         return total;
+    }
+
+    // What f returns of what one thread works with: fresh memory for it would cost as much as a search.
+    template <typename F>
+    auto with_scratch(const F& f) {
+        auto scratch = spare_.take();
+        // The instruction set may have been changed since, by a test.
+        if (!scratch || scratch->kernels != active_kernels())
+            scratch = std::make_unique<Scratch<W>>(segments_, planes_, n_words_, *active_kernels());
+        auto result = f(*scratch);  // where that fails, so may what it leaves behind: it is not used again
+        spare_.give_back(std::move(scratch));
+        return result;
     }
 
     size_t n_words_;

@@ -6,13 +6,16 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from kinhash import _native
 from kinhash.errors import InvalidInputError
 
 Array = npt.NDArray[Any]
 
 
-class Matches:
+class Matches(_native.Answer):
     """What each query found: row i is `ids[offsets[i]:offsets[i + 1]]` with its distances.
+
+    The three arrays are read-only.
 
     Args:
         offsets: int64, `(n_queries + 1,)`, starting at 0 and never decreasing.
@@ -28,7 +31,7 @@ class Matches:
         ([7, 3], [0, 1])
     """
 
-    __slots__ = ("_parts",)
+    __slots__ = ()  # the base has what there is
 
     def __init__(self, offsets: Array, ids: Array, distances: Array) -> None:
         offsets = np.asarray(offsets, np.int64)
@@ -41,35 +44,10 @@ class Matches:
                 f"and `distances` {distances.shape}."
             )
         # Views: the caller's own arrays stay writeable, as buffers that are used again must.
-        self._parts = offsets.view(), ids.view(), distances.view()
-        for array in self._parts:
+        views = offsets.view(), ids.view(), distances.view()
+        for array in views:
             array.flags.writeable = False
-
-    @classmethod
-    def _trusted(cls, parts: tuple[Array, Array, Array]) -> Self:
-        """Wrap read-only offsets, ids and distances made by this package: no checks, no copy."""
-        matches = object.__new__(cls)
-        matches._parts = parts
-        return matches
-
-    def _release(self) -> None:
-        """Let go of the arrays; where nobody else has them, the next answer gets their memory."""
-        self._parts = _NO_QUERIES
-
-    @property
-    def offsets(self) -> Array:
-        """Where each row starts: int64, `(n_queries + 1,)`."""
-        return self._parts[0]
-
-    @property
-    def ids(self) -> Array:
-        """The ids of all rows, one after the other: int64."""
-        return self._parts[1]
-
-    @property
-    def distances(self) -> Array:
-        """The distances that go with `ids`: int32."""
-        return self._parts[2]
+        self._hold(*views)
 
     @property
     def counts(self) -> Array:
@@ -92,6 +70,5 @@ class Matches:
     def __repr__(self) -> str:
         return f"Matches(n_queries={len(self)}, n_matches={len(self.ids)})"
 
-
-# No empty arrays are made for each answer that is given up: it would cost as much as a query.
-_NO_QUERIES = Matches(np.zeros(1), np.zeros(0), np.zeros(0))._parts  # noqa: SLF001 - own arrays
+    def __reduce__(self) -> tuple[type[Self], tuple[Array, Array, Array]]:
+        return type(self), (self.offsets, self.ids, self.distances)

@@ -147,10 +147,11 @@ def built(items, ids, **options):
 def native_answer(segments, queries, radius, structure):
     """Return a sorted answer of the compiled core, and how many queries who answered."""
     searcher = _native.Searcher(segments)
-    found = searcher.radius(queries.words, radius, sort=True, n_threads=1, structure=structure)
+    matches = searcher.radius(
+        queries.words, radius, sort=True, n_threads=1, structure=structure, kind=Matches
+    )
     counts = np.zeros((len(queries), radius + 1), np.int64)
     work = searcher.count(queries.words, counts, n_threads=1, structure=structure)
-    matches = Matches(*found)
     np.testing.assert_array_equal(counts.sum(axis=1), matches.counts)
     assert work.pop("compared") >= 0
     return matches, {name: count for name, count in work.items() if count}
@@ -620,8 +621,8 @@ def test_answers_too_large_for_the_cache_equal_the_reference(n_added, n_threads,
 def test_a_radius_beyond_every_distance_is_none_too_large_for_the_core():
     codes = Codes.from_dense([[0, 0, 1], [1, 1, 0], [0, 1, 1]])
     segment = _native.Segment(*built(codes, np.arange(3)))
-    offsets, _, distances = _native.Searcher([segment]).radius(
+    found = _native.Searcher([segment]).radius(
         codes.words, radius=2**32 - 1, sort=True, n_threads=1
     )
-    assert offsets.tolist() == [0, 3, 6, 9]
-    assert distances.tolist() == [0, 1, 3, 0, 2, 3, 0, 1, 2]
+    assert found.offsets.tolist() == [0, 3, 6, 9]
+    assert found.distances.tolist() == [0, 1, 3, 0, 2, 3, 0, 1, 2]

@@ -1,6 +1,8 @@
 import doctest
 import gc
+import inspect
 import itertools
+import pydoc
 import re
 import subprocess
 import sys
@@ -500,6 +502,107 @@ def test_so_many_items_that_threads_share_them_are_all_in_their_buckets(shift):
     assert np.array_equal(of_item, words[np.argsort(ids)][stored.ids - shift])
     for row in range(len(codes)):
         assert np.all(np.diff(stored.ids[offsets[row] : offsets[row + 1]].astype(np.int64)) > 0)
+
+
+# Plain calls, which the core answers without the method as it is written
+
+
+PLAIN = [
+    {},
+    {"sort": True},
+    {"n_threads": 2, "sort": False},
+    {"n_threads": None, "allowed": None, "out": None},
+]
+
+
+@pytest.mark.parametrize("options", PLAIN, ids=str)
+@pytest.mark.parametrize(("n_bits", "signed"), [(32, False), (32, True), (1000, False)])
+def test_plain_calls_need_no_python_and_find_the_same(n_bits, signed, options):
+    codes = random_codes(300, n_bits)
+    codes = packed(codes.to_dense(), signed=signed)
+    index = HammingIndex(codes)
+    written = HammingIndex.search_radius.__wrapped__(index, codes, 4, **options)
+    with mock.patch.object(HammingIndex, "_check_codes", side_effect=AssertionError):
+        found = index.search_radius(codes, 4, **options)
+        into = index.search_radius(codes, 4, **options | {"out": index.search_radius(codes, 3)})
+        with pytest.raises(AssertionError):
+            index.search_radius(queries=codes, radius=4, **options)
+    assert type(found) is Matches
+    assert as_lists(found) == as_lists(into) == as_lists(written)
+
+
+def test_calls_that_are_not_plain_find_the_same(stairs):
+    class Index(HammingIndex):
+        pass
+
+    class Queries(Codes):
+        pass
+
+    expected = as_lists(stairs.search_radius(STAIRS, 1))
+    like = Queries.from_dense(STAIRS.to_dense())
+    derived = Index(STAIRS, ids=[10, 20, 30, 40])
+    not_interned = {"SORT".lower(): True}
+    for found in (
+        stairs.search_radius(like, 1),
+        derived.search_radius(STAIRS, 1),
+        stairs.search_radius(STAIRS, np.int8(1), n_threads=np.int64(2)),
+        stairs.search_radius(STAIRS, 1, sort=np.True_),
+        stairs.search_radius(STAIRS, 1, **not_interned),
+        HammingIndex.search_radius(stairs, STAIRS, 1),
+    ):
+        assert as_lists(found) == expected
+
+
+def test_wrong_calls_are_refused_like_those_of_any_method(stairs):
+    for call, message in (
+        (stairs.search_radius, "missing 2 required positional arguments"),
+        (lambda: stairs.search_radius(STAIRS, 1, True), "positional arguments but 4 were given"),  # noqa: FBT003
+        (lambda: stairs.search_radius(STAIRS, 1, sorted=True), "unexpected keyword argument"),
+        (lambda: stairs.search_radius(STAIRS, 1, radius=1), "multiple values for argument"),
+    ):
+        with pytest.raises(TypeError, match=message):
+            call()
+
+
+def test_the_method_looks_as_it_is_written(stairs):
+    method = HammingIndex.search_radius
+    assert list(inspect.signature(stairs.search_radius).parameters) == [
+        "queries",
+        "radius",
+        "sort",
+        "allowed",
+        "out",
+        "n_threads",
+    ]
+    assert (method.__name__, method.__module__) == ("search_radius", "kinhash.index.hamming")
+    assert method.__doc__.startswith("Return every stored item within `radius`")
+    assert "search_radius(" in pydoc.render_doc(HammingIndex)
+
+
+def test_searches_leave_no_references_behind(stairs):
+    query = STAIRS[:1]
+    held = [stairs, query, query.words, stairs._state, stairs._state.searcher, Matches]
+    stairs.search_radius(query, 1)
+    before = [sys.getrefcount(one) for one in held]
+    for _ in range(1000):
+        found = stairs.search_radius(query, 1)
+        for _ in range(2):
+            assert len(found.ids) == len(found.distances) == 2
+        stairs.search_top_k(query, 2, out=found)
+        stairs.search_radius(query, 0).offsets.sum()
+        del found
+    assert [sys.getrefcount(one) for one in held] == before
+
+
+def test_each_array_of_an_answer_is_made_once(stairs):
+    found = stairs.search_radius(STAIRS, 1)
+    assert found.ids is found.ids
+    assert found.offsets is found.offsets
+    assert found.distances is found.distances
+    ids = found.ids
+    del found
+    gc.collect()
+    assert ids.tolist() == [10, 20, 20, 10, 30, 30, 20, 40, 40, 30]
 
 
 # Results

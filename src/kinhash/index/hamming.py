@@ -49,6 +49,18 @@ class HammingIndex:
         ([10, 30, 20], [0, 0, 1])
     """
 
+    __slots__ = (
+        "__weakref__",
+        "_farthest",
+        "_lock",
+        "_made_by",
+        "_memory",
+        "_n_bits",
+        "_signed",
+        "_state",
+        "_wanted",
+    )
+
     def __init__(
         self,
         codes: Codes,
@@ -113,6 +125,8 @@ class HammingIndex:
 
     # Searching
 
+    # Plain calls are answered without this code: for one query, it takes as long as the search.
+    @_native.plain_calls(Codes, State, Matches, _N_CORES)
     def search_radius(
         self,
         queries: Codes,
@@ -140,28 +154,13 @@ class HammingIndex:
         Raises:
             InvalidInputError: `queries` differ in `n_bits`, or `radius` is negative.
         """
-        # What is right is seen here: for one query, calls would cost more than the search.
-        if (
-            type(queries) is not Codes
-            or queries._n_bits != self._n_bits  # noqa: SLF001 - no call
-            or queries._signed is not self._signed  # noqa: SLF001
-        ):
-            self._check_codes(queries, "`queries`")
-        if n_threads is None:
-            n_threads = _N_CORES
-        searcher = self._state.searcher if allowed is None else self._restricted(allowed)
-        if out is not None:
-            _checked_integer("radius", radius, 0)  # before the earlier answer is given up
-            _checked_threads(n_threads)
-            _release(out)
-        words = queries._words  # noqa: SLF001
-        try:
-            return searcher.matches(Matches, words, radius, sort, n_threads)
-        except TypeError:
-            pass  # the core takes plain numbers only, and looks at them anyway
+        self._check_codes(queries, "`queries`")
         radius = min(_checked_integer("radius", radius, 0), self._farthest)
         n_threads = _checked_threads(n_threads)
-        return searcher.matches(Matches, words, radius, bool(sort), n_threads)
+        searcher = self._state.searcher if allowed is None else self._restricted(allowed)
+        if out is not None:
+            _release(out)
+        return searcher.radius(queries.words, radius, bool(sort), n_threads, "", Matches)
 
     def search_top_k(
         self,
@@ -193,8 +192,8 @@ class HammingIndex:
         searcher = self._state.searcher if allowed is None else self._restricted(allowed)
         if out is not None:
             _release(out)
-        found, _ = searcher.top_k(queries.words, min(k, searcher.n_items()), n_threads)
-        return Matches._trusted(found)  # noqa: SLF001 - own arrays
+        k = min(k, searcher.n_items())
+        return searcher.top_k(queries.words, k, n_threads, Matches)[0]
 
     def count_radius(
         self,
@@ -260,9 +259,9 @@ class HammingIndex:
         links = []
         for start in range(0, n_codes if radius else 0, PAIR_QUERIES):
             chunk = np.ascontiguousarray(words[start : start + PAIR_QUERIES])
-            starts, near, _ = searcher.radius(chunk, radius, sort=False, n_threads=_N_CORES)
+            near: _native.Answer = searcher.radius(chunk, radius, sort=False, n_threads=_N_CORES)
             rows = np.arange(start, start + len(chunk))
-            links.append(np.stack([np.repeat(rows, starts[1:] - starts[:-1]), near]))
+            links.append(np.stack([np.repeat(rows, np.diff(near.offsets)), near.ids]))
         left, right = np.concatenate([np.zeros((2, 0), np.int64), *links], axis=1)
         ends = np.ones(len(left), bool), (left, right)
         graph = scipy.sparse.coo_array(ends, shape=(n_codes, n_codes))

@@ -115,6 +115,8 @@ class Segment:
 class State:
     """All items at one moment. A search takes it once; a change puts another in its place."""
 
+    __slots__ = ("n_items", "searcher", "segments")
+
     def __init__(self, segments: tuple[Segment, ...]) -> None:
         self.segments = segments
         self.searcher = _native.Searcher([segment.native for segment in segments])

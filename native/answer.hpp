@@ -1,0 +1,103 @@
+// The memory of answers, which is used again and again.
+#pragma once
+
+#include <bit>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "kernels.hpp"
+#include "memory.hpp"
+
+namespace kinhash {
+
+struct Buffer {
+    std::unique_ptr<char, Free> data;
+    size_t size = 0;
+};
+
+// Outputs cost more to get from the system than to fill: a buffer that nobody uses any more waits
+// here for the next answer of about its size.
+class Buffers {
+  public:
+    static constexpr size_t LEAST = 1 << 10, LARGE = 1 << 22, MOST = size_t(1) << 29;
+    Buffer take(size_t size) {
+        if (size < LEAST) return allocated(size);
+        // The one used last is still in the cache. Of large ones, the smallest that fits, and none much
+        // larger: that is another answer's, soon to return.
+        const bool large = size >= LARGE;
+        const size_t most = large ? size + size / 3 : 4 * size;
+        {
+            std::lock_guard guard(mutex_);
+            size_t best = free_.size();
+            for (size_t i = free_.size(); i-- > 0 && (large || best == free_.size());)
+                if (free_[i].size >= size && free_[i].size <= most && (best == free_.size() || free_[i].size < free_[best].size))
+                    best = i;
+            if (best < free_.size()) {
+                Buffer found = std::move(free_[best]);
+                free_.erase(free_.begin() + std::ptrdiff_t(best));
+                held_ -= found.size;
+                return found;
+            }
+        }
+        return allocated(large ? size + size / 8 : std::bit_ceil(size));  // the next answer may be a little larger
+    }
+    void give_back(Buffer buffer) {
+        if (!buffer.data || buffer.size < LEAST || buffer.size > MOST) return;
+        std::lock_guard guard(mutex_);
+        while (!free_.empty() && (held_ + buffer.size > MOST || free_.size() >= MOST_BUFFERS)) {
+            held_ -= free_.front().size;  // the one that has waited longest
+            free_.erase(free_.begin());
+        }
+        held_ += buffer.size;
+        free_.push_back(std::move(buffer));
+    }
+    static Buffers& instance() {
+        static Buffers* buffers = new Buffers;  // outlives every array
+        return *buffers;
+    }
+
+  private:
+    static Buffer allocated(size_t size) { return {std::unique_ptr<char, Free>(static_cast<char*>(allocate(size))), size}; }
+    static constexpr size_t MOST_BUFFERS = 32;
+    std::mutex mutex_;
+    std::vector<Buffer> free_;
+    size_t held_ = 0;
+};
+
+// The arrays of an answer in one piece of memory, which goes back to where it came from.
+class Answer {
+  public:
+    size_t n_offsets = 1, n = 0;
+    int64_t *offsets = &none_, *ids = &none_;
+    int32_t* distances = reinterpret_cast<int32_t*>(&none_);
+
+    Answer() = default;  // to no queries
+    Answer(size_t n_queries, size_t n_matches) : n_offsets(n_queries + 1), n(n_matches) {
+        const size_t distances_at = round_up(8 * n, CACHE_LINE), offsets_at = round_up(distances_at + 4 * n, CACHE_LINE);
+        buffer_ = Buffers::instance().take(offsets_at + 8 * n_offsets);
+        char* const data = buffer_.data.get();
+        ids = reinterpret_cast<int64_t*>(data);
+        distances = reinterpret_cast<int32_t*>(data + distances_at);
+        offsets = reinterpret_cast<int64_t*>(data + offsets_at);
+    }
+    Answer(Answer&&) = default;
+    Answer& operator=(Answer other) {
+        std::swap(n_offsets, other.n_offsets);
+        std::swap(n, other.n);
+        std::swap(offsets, other.offsets);
+        std::swap(ids, other.ids);
+        std::swap(distances, other.distances);
+        std::swap(buffer_, other.buffer_);
+        return *this;
+    }
+    ~Answer() { Buffers::instance().give_back(std::move(buffer_)); }
+    // The memory alone; the arrays stay where they are.
+    Buffer take_buffer() { return std::move(buffer_); }
+
+  private:
+    static inline int64_t none_ = 0;
+    Buffer buffer_;
+};
+
+}  // namespace kinhash
