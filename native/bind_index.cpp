@@ -204,7 +204,7 @@ nb::dict work_done(const Work& work) {
 class HeldSearcher {
   public:
     explicit HeldSearcher(HeldSegments segments) : held_(std::move(segments)) {
-        expect(!held_.empty() && held_.size() < 0xffff, "a searcher needs segments, and not too many");
+        expect(!held_.empty() && held_.size() <= 0xff, "a searcher needs segments, and not too many");
         n_words_ = held_[0]->segment.n_words;
         for (const auto& held : held_) {
             expect(held->segment.n_words == n_words_, "segments differ in words");

@@ -46,7 +46,7 @@ template <size_t W>
 class Finder {
   public:
     // Hits carry `number`, the segment's own in what is being searched. Without planes, scans are slower.
-    Finder(const Segment& segment, const Kernels& kernels, SegmentPlanes* planes = nullptr, uint16_t number = 0)
+    Finder(const Segment& segment, const Kernels& kernels, SegmentPlanes* planes = nullptr, uint8_t number = 0)
         : segment_(segment), kernels_(kernels), words_(segment.n_words), planes_(planes), number_(number) {
         for (size_t w = 0; w < segment.used.size; ++w) n_used_ += size_t(std::popcount(segment.used[w]));
         if (segment.n_chunks)
@@ -190,7 +190,7 @@ class Finder {
         for (size_t first = 0; first < n; first += LEADER_BLOCK) {
             const size_t size = std::min(LEADER_BLOCK, n - first);
             const uint64_t* const leaders = segment_.leaders.data + first * words_.count();
-            const Hit start{uint32_t(first), 0, 0};
+            const Hit start{uint32_t(first), 0, 0, 0};
             if (by_planes)
                 near_.add(kernels_.scan_planes(planes + first / PLANE_CODES * words_per_block(words_.count()), leaders, size,
                                                words_.count(), query, reach, start, near_.room(size + SPARE_HITS)));
@@ -215,7 +215,7 @@ class Finder {
     void scan(const uint64_t* query, uint32_t radius, size_t begin, size_t end, Hits& out, Work& work) {
         for (size_t first = begin; first < end; first += SCAN_BLOCK) {
             const size_t n = std::min(SCAN_BLOCK, end - first);
-            const Hit start{uint32_t(first), number_, 0};
+            const Hit start{uint32_t(first), number_, 0, 0};
             out.add(kernels_.scan(segment_.code(first), n, words_.count(), query, radius, start, out.room(n + SPARE_HITS)));
         }
         work.compared += end > begin ? end - begin : 0;
@@ -225,7 +225,7 @@ class Finder {
     void scan_planes(const uint64_t* query, uint32_t radius, size_t begin, size_t end, Hits& out, Work& work) {
         const uint64_t* planes = planes_->codes.of(segment_.codes.data, segment_.n_codes(), words_.count());
         out.add(kernels_.scan_planes(planes + begin / PLANE_CODES * words_per_block(words_.count()), segment_.code(begin), end - begin,
-                                     words_.count(), query, radius, {uint32_t(begin), number_, 0}, out.room(end - begin + SPARE_HITS)));
+                                     words_.count(), query, radius, {uint32_t(begin), number_, 0, 0}, out.room(end - begin + SPARE_HITS)));
         work.compared += end - begin;
     }
     void scan_all(const uint64_t* query, uint32_t radius, Hits& out, Work& work) {
@@ -255,7 +255,7 @@ class Finder {
     bool suits_planes(const uint64_t* query, uint32_t radius) const {
         return planes_ && radius <= 64 && words_.active(query) <= MOST_PLANES;
     }
-    Hit hit(uint32_t row, uint32_t distance) const { return {row, number_, uint16_t(distance)}; }
+    Hit hit(uint32_t row, uint32_t distance) const { return {row, number_, 0, uint16_t(distance)}; }
 
     void lookup(const uint64_t* key, uint32_t distance, Hits& out, Work& work) const {
         const uint32_t row = segment_.find(words_, key, words_.hash(key));
@@ -398,13 +398,7 @@ class Finder {
         for (uint32_t distance = 1; distance <= radius; ++distance) {
             const size_t at = 3 * size_t(row) + distance - 1, end = std::min<size_t>(starts[at + 1], rows.size);
             const size_t begin = std::min<size_t>(starts[at] + size_t(distance == 1), end);  // after the row itself
-            Hit* const to = out.room(end - begin);
-            size_t n = 0;
-            for (size_t i = begin; i < end; ++i) {
-                to[n] = hit(rows[i], distance);
-                n += rows[i] < segment_.n_codes();
-            }
-            out.add(n);
+            out.add(kernels_.runs(rows.data + begin, end - begin, segment_.n_codes(), hit(0, distance), out.room(end - begin)));
         }
         ++work.compared;
     }
@@ -454,7 +448,7 @@ class Finder {
     const Kernels& kernels_;
     Words<W> words_;
     SegmentPlanes* planes_;
-    uint16_t number_;
+    uint8_t number_;
     Hits near_;
     std::vector<Candidate> candidates_;
     std::vector<Asked> chunked_;

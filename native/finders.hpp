@@ -11,7 +11,7 @@ template <size_t W>
 class Finders {
   public:
     Finders(const Segments& segments, std::vector<SegmentPlanes>& planes, const Kernels& kernels) : segments_(segments) {
-        for (size_t s = 0; s < segments.size(); ++s) finders_.emplace_back(*segments[s], kernels, &planes[s], uint16_t(s));
+        for (size_t s = 0; s < segments.size(); ++s) finders_.emplace_back(*segments[s], kernels, &planes[s], uint8_t(s));
     }
 
     // Adds to the hits of each, in no order; by the `plan` that was asked for, where one was.

@@ -8,10 +8,11 @@
 
 namespace kinhash {
 
-// A row of one segment.
+// Rows `row` .. `row + more` of one segment, all at one distance.
 struct Hit {
     uint32_t row;
-    uint16_t segment, distance;
+    uint8_t segment, more;
+    uint16_t distance;
 };
 
 // A growing array that others may write into, and that is never filled with zeros first.

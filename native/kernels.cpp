@@ -345,7 +345,7 @@ size_t scan(const uint64_t* codes, size_t n, size_t n_words, const uint64_t* que
             Hit first, Hit* out) {
     size_t found = 0, row = 0;
     const auto add = [&](size_t at, uint32_t d) {
-        out[found++] = {uint32_t(first.row + at), first.segment, uint16_t(d)};
+        out[found++] = {uint32_t(first.row + at), first.segment, 0, uint16_t(d)};
     };
 #if defined(__AVX2__)
     if (n_words == 1) {
@@ -437,7 +437,7 @@ size_t scan_blocks(const uint64_t* planes, const uint64_t* codes, size_t n, size
                 for (size_t j = 0; j < SPARE_HITS; ++j, hits &= hits - 1) {
                     const size_t i = start + size_t(std::countr_zero(hits)) % 64;
                     const uint32_t d = ALL_BITS == 8 ? uint32_t(__builtin_popcountll(codes[i] ^ query[0])) : distance(codes + i * n_words, query, n_words);
-                    at[j] = {uint32_t(first.row + i), first.segment, uint16_t(d)};
+                    at[j] = {uint32_t(first.row + i), first.segment, 0, uint16_t(d)};
                 }
                 at += SPARE_HITS;
             } while (hits);
@@ -459,10 +459,42 @@ size_t scan_planes(const uint64_t* planes, const uint64_t* codes, size_t n, size
     return run(scan_blocks<5, 8>, scan_blocks<5, 13>);
 }
 
-// The rows of a hit's bucket, within the ids there are.
+// Which of n <= 64 rows are not one more than the row before, as bits; the first is not.
+inline uint64_t starts_of_runs(const uint32_t* rows, size_t n) {
+    uint64_t starts = 1;
+    size_t i = 1;
+#if defined(__AVX2__)
+    for (; i + 8 <= n; i += 8) {
+        const __m256i before = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(rows + i - 1));
+        const __m256i here = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(rows + i));
+        const __m256i goes_on = _mm256_cmpeq_epi32(here, _mm256_sub_epi32(before, _mm256_set1_epi32(-1)));
+        starts |= uint64_t(~_mm256_movemask_ps(_mm256_castsi256_ps(goes_on)) & 0xff) << i;
+    }
+#endif
+    for (; i < n; ++i) starts |= uint64_t(rows[i] != rows[i - 1] + 1) << i;
+    return starts;
+}
+
+size_t runs(const uint32_t* rows, size_t n, size_t n_codes, Hit first, Hit* out) {
+    size_t found = 0;
+    for (size_t block = 0; block < n; block += 64) {
+        const size_t size = std::min<size_t>(64, n - block);
+        uint64_t starts = starts_of_runs(rows + block, size);
+        while (starts) {
+            const size_t at = size_t(std::countr_zero(starts));
+            starts &= starts - 1;
+            const size_t next = starts ? size_t(std::countr_zero(starts)) : size, row = rows[block + at], more = next - at - 1;
+            out[found] = {uint32_t(row), first.segment, uint8_t(more), first.distance};
+            found += row + more < n_codes;
+        }
+    }
+    return found;
+}
+
+// The ids of a hit's buckets, within those there are.
 inline std::pair<size_t, size_t> bucket(const uint32_t* offsets, size_t n_ids, const Hit& hit) {
     const size_t from = std::min<size_t>(offsets[hit.row], n_ids);
-    return {from, std::max(from, std::min<size_t>(offsets[hit.row + 1], n_ids))};
+    return {from, std::max(from, std::min<size_t>(offsets[hit.row + hit.more + 1], n_ids))};
 }
 
 constexpr size_t BUCKETS_AHEAD = 6;  // that are on their way from memory
@@ -589,7 +621,7 @@ void stream_fill(int32_t* out, size_t n, int32_t value) {
 }  // namespace
 
 const Kernels& KINHASH_JOIN(kernels_, KINHASH_ISA)() {
-    static const Kernels table{KINHASH_TEXT(KINHASH_ISA), encode, scan, scan_planes, write_ids, fill, stream_ids, stream_fill, finish, pair_loss};
+    static const Kernels table{KINHASH_TEXT(KINHASH_ISA), encode, scan, scan_planes, runs, write_ids, fill, stream_ids, stream_fill, finish, pair_loss};
     return table;
 }
 

@@ -72,6 +72,9 @@ struct Kernels {
     // 64. Reads only the planes of the query's own bits, so it is many times faster on sparse codes.
     size_t (*scan_planes)(const uint64_t* planes, const uint64_t* codes, size_t n, size_t n_words,
                           const uint64_t* query, uint32_t radius, Hit first, Hit* out);
+    // Rows as hits like `first`, runs of ascending ones as one; `out` has room for all n. Leaves out what is
+    // not below `n_codes`. Returns how many hits.
+    size_t (*runs)(const uint32_t* rows, size_t n, size_t n_codes, Hit first, Hit* out);
     // The ids of the buckets of some hits, one after the other, at most `room`; returns how many. Bucket
     // b is ids[offsets[b]] .. ids[offsets[b + 1] - 1]. What is left of the room may be written over.
     // After these hits stand `n_after` more, whose ids are called for from memory meanwhile.

@@ -59,7 +59,7 @@ Lists list_neighbours(const Segment& segment, const Kernels& kernels, size_t mos
                 const uint32_t radius = at < most_far ? 3 : 2;
                 near.clear();
                 finder.within(finder.plan(code, radius), code, radius, near, work);
-                listed.near.push_back({order[at], 0, 0});
+                listed.near.push_back({order[at], 0, 0, 0});
                 for (const uint32_t distance : {1u, 2u, 3u}) {
                     const size_t before = listed.near.size();
                     for (const Hit& one : near)

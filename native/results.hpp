@@ -55,8 +55,8 @@ inline size_t append_by_distance(const Segments& segments, const Hits& hits, uin
             to[i] = hit;
         }
     };
-    if (plain) copy([&](const Hit& hit) { return only.size(hit.row); });
-    else copy([&](const Hit& hit) { return segments[hit.segment]->count(hit.row); });
+    if (plain) copy([&](const Hit& hit) { return only.size(hit.row, hit.more); });
+    else copy([&](const Hit& hit) { return segments[hit.segment]->count(hit.row, hit.more); });
     if (!in_order && radius <= FEW) {
         // A pass for each distance writes every hit, and the next one over it if it is at another.
         for (uint32_t d = 0; d <= radius; ++d)
@@ -84,7 +84,7 @@ inline void keep(const Segments& segments, size_t i, const Hits& hits, uint32_t 
         // Damaged buckets may overlap; together they never give more than there is.
         items = 0;
         for (size_t at = before; at < piece.size(); ++at) {
-            const size_t n = segments[piece[at].segment]->count(piece[at].row);
+            const size_t n = segments[piece[at].segment]->count(piece[at].row, piece[at].more);
             if (n > most - items) piece.cut(at);
             else items += n;
         }
@@ -101,7 +101,7 @@ inline size_t write_ids(const Segment& segment, const Hit* hits, size_t n_hits, 
         return kernels.write_ids(segment.narrow_ids.data, segment.narrow_ids.size, segment.offsets.data, hits, n_hits, n_after, out, room);
     size_t written = 0;
     for (const Hit* hit = hits; hit < hits + n_hits; ++hit)
-        for (size_t item = segment.begin(hit->row), end = segment.end(hit->row); item < end && written < room; ++item)
+        for (size_t item = segment.begin(hit->row), end = segment.end(hit->row, hit->more); item < end && written < room; ++item)
             if (segment.is_alive(item)) out[written++] = segment.id(item);
     return written;
 }

@@ -69,7 +69,7 @@ class SearcherOf final : public Searcher {
     Work count(const uint64_t* queries, size_t n, uint32_t radius, size_t n_threads, int asked, int64_t* counts) override {
         return in_pieces(queries, n, radius, n_threads, asked, [&](size_t i, const Hits& hits) {
             for (const Hit& hit : hits)
-                counts[i * (radius + 1) + hit.distance] += int64_t(segments_[hit.segment]->count(hit.row));
+                counts[i * (radius + 1) + hit.distance] += int64_t(segments_[hit.segment]->count(hit.row, hit.more));
         });
     }
 

@@ -118,14 +118,15 @@ struct Segment {
     bool is_alive(size_t item) const { return !alive.size || (alive[item >> 3] >> (item & 7) & 1); }
 
     size_t begin(size_t row) const { return std::min<size_t>(offsets[row], n_items()); }
-    size_t end(size_t row) const {
-        return std::max(begin(row), std::min<size_t>(offsets[row + 1], n_items()));
+    size_t end(size_t row, size_t more = 0) const {
+        return std::max(begin(row), std::min<size_t>(offsets[row + more + 1], n_items()));
     }
-    size_t size(size_t row) const { return end(row) - begin(row); }
-    size_t count(size_t row) const { return alive.size ? count_alive(row) : size(row); }
-    size_t count_alive(size_t row) const {
+    // Items of the rows `row` .. `row + more`; all of them, or those that count.
+    size_t size(size_t row, size_t more = 0) const { return end(row, more) - begin(row); }
+    size_t count(size_t row, size_t more = 0) const { return alive.size ? count_alive(row, more) : size(row, more); }
+    size_t count_alive(size_t row, size_t more) const {
         size_t total = 0;
-        for (size_t item = begin(row), to = end(row); item < to; ++item) total += is_alive(item);
+        for (size_t item = begin(row), to = end(row, more); item < to; ++item) total += is_alive(item);
         return total;
     }
 

@@ -12,9 +12,14 @@ class Pool {
     void clear() { ids_.clear(); }
     size_t size() const { return ids_.size(); }
 
-    // Adds the first ids of a bucket, at most n: they ascend, so no more can be among the n lowest.
-    void add(const Segment& segment, size_t row, size_t n) {
-        const size_t from = segment.begin(row), to = segment.end(row);
+    // Adds the ids of the buckets `row` .. `row + more`; of each at most n, which ascend, so that no more
+    // can be among the n lowest.
+    void add(const Segment& segment, size_t row, size_t more, size_t n) {
+        if (more && segment.size(row, more) > n) {
+            for (size_t one = row; one <= row + more; ++one) add(segment, one, 0, n);
+            return;
+        }
+        const size_t from = segment.begin(row), to = segment.end(row, more);
         n = std::min(n, to - from);
         Id* const place = ids_.room(n + AT_ONCE);
         if (segment.alive.size) {
@@ -105,7 +110,7 @@ class TopK {
             for (size_t at = 0; at < hits.size(); ++at) {
                 if (at + AHEAD < hits.size())
                     __builtin_prefetch(segments_[hits[at + AHEAD].segment]->offsets.data + hits[at + AHEAD].row);
-                items += segments_[hits[at].segment]->count(hits[at].row);
+                items += segments_[hits[at].segment]->count(hits[at].row, hits[at].more);
             }
             counts_.push_back(items);
         }
@@ -168,7 +173,7 @@ class TopK {
 
     // Writes the lowest ids of the buckets of some hits at one distance, at most `need`; returns how many.
     size_t lowest_of(const Hit* hits, size_t n_hits, size_t need, int64_t* out) {
-        if (n_hits == 1) return write_ids(*segments_[hits->segment], hits, 1, 0, kernels_, out, need);  // a bucket's ids ascend
+        if (n_hits == 1 && !hits->more) return write_ids(*segments_[hits->segment], hits, 1, 0, kernels_, out, need);  // a bucket's ids ascend
         return narrow_ ? lowest_of(hits, n_hits, need, narrow_pool_, out) : lowest_of(hits, n_hits, need, wide_pool_, out);
     }
     template <typename Id>
@@ -177,7 +182,7 @@ class TopK {
         for (size_t h = 0; h < n_hits; ++h) {
             if (h + AHEAD < n_hits) segments_[hits[h + AHEAD].segment]->expect_ids(hits[h + AHEAD].row);
             // Damaged buckets may overlap; together they never give more than there is.
-            pool.add(*segments_[hits[h].segment], hits[h].row, std::min(need, n_items_ - pool.size()));
+            pool.add(*segments_[hits[h].segment], hits[h].row, hits[h].more, std::min(need, n_items_ - pool.size()));
         }
         return pool.take_lowest(need, out);
     }

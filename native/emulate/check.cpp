@@ -51,7 +51,7 @@ void check_scans(const Kernels& kernels, size_t n_words, bool dense) {
     for (const uint64_t w : query) n_active += size_t(std::popcount(w));
     Planes planes;
     const uint64_t* const in_planes = planes.of(codes.data(), n, n_words);
-    const Hit first{7, 3, 0};
+    const Hit first{7, 3, 0, 0};
     for (const uint32_t radius : {0u, 1u, 2u, 3u, 5u, 9u, 30u, 64u}) {
         std::vector<Hit> expected(n + SPARE_HITS), found(n + SPARE_HITS);
         const size_t n_near = kernels_portable().scan(codes.data(), n, n_words, query.data(), radius, first, expected.data());
@@ -71,7 +71,8 @@ void check_writing(const Kernels& kernels) {
         for (size_t i = 0; i < size; ++i) ids.push_back(uint32_t(rng()));
         offsets.push_back(uint32_t(ids.size()));
         if (below(3) == 0) continue;
-        hits.push_back({row, 0, 0});
+        if (!hits.empty() && hits.back().row + hits.back().more + 1 == row && hits.back().more < 63) ++hits.back().more;
+        else hits.push_back({row, 0, 0, 0});
         expected.insert(expected.end(), ids.end() - std::ptrdiff_t(size), ids.end());
     }
     if (below(2)) expected.resize(expected.size() * 2 / 3);  // then that is all the room there is
@@ -94,6 +95,27 @@ void check_writing(const Kernels& kernels) {
         check(filled == plain, "fill");
         check(past == plain, "stream_fill");
     }
+}
+
+void check_runs(const Kernels& kernels) {
+    std::vector<uint32_t> rows;
+    uint32_t row = 0;
+    while (rows.size() < below(300)) rows.push_back(row += below(4) ? 1 : uint32_t(below(5)));
+    const size_t n_codes = below(2) ? 1000 : below(300);
+    const Hit first{0, 3, 0, 5};
+    std::vector<Hit> hits(rows.size());
+    hits.resize(kernels.runs(rows.data(), rows.size(), n_codes, first, hits.data()));
+    std::vector<uint32_t> expected, found;
+    for (size_t block = 0; block < rows.size(); block += 64) {
+        const size_t end = std::min(block + 64, rows.size());
+        for (size_t from = block, to; from < end; from = to) {
+            for (to = from + 1; to < end && rows[to] == rows[to - 1] + 1;) ++to;
+            if (rows[to - 1] < n_codes) expected.insert(expected.end(), rows.begin() + std::ptrdiff_t(from), rows.begin() + std::ptrdiff_t(to));
+        }
+    }
+    for (const Hit& hit : hits)
+        for (uint32_t i = 0; i <= hit.more; ++i) found.push_back(hit.row + i);
+    check(found == expected && std::all_of(hits.begin(), hits.end(), [&](const Hit& h) { return h.segment == 3 && h.distance == 5; }), "runs");
 }
 
 void check_network(const Kernels& kernels, size_t round) {
@@ -151,6 +173,7 @@ int main() {
         for (size_t round = 0; round < 60; ++round) {
             for (const size_t n_words : {1, 2, 3, 5}) check_scans(*kernels, n_words, round % 3 == 0);
             check_writing(*kernels);
+            check_runs(*kernels);
             if (kernels != &kernels_portable()) check_network(*kernels, round);
             check_loss(*kernels);
         }

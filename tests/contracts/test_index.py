@@ -618,6 +618,34 @@ def test_answers_too_large_for_the_cache_equal_the_reference(n_added, n_threads,
     np.testing.assert_array_equal(found.ids[order], expected.ids)
 
 
+@pytest.mark.parametrize("instruction_set", INSTRUCTION_SETS)
+def test_long_runs_of_listed_codes_equal_the_reference(instruction_set):
+    # The codes one bit away from a heavy one stand side by side: 300 of them, some of them heavy too.
+    rng = np.random.default_rng(6)
+    ones = np.eye(300, dtype=np.int8)
+    twos = np.clip(ones + np.roll(ones, 1, axis=1), 0, 1)
+    items = np.concatenate(
+        [np.zeros((900, 300)), ones, ones, ones[rng.integers(0, 300, 900)], twos]
+    )
+    codes, ids = Codes.from_dense(items), rng.permutation(5 * len(items))[: len(items)]
+    queries = Codes.from_dense(np.concatenate([np.zeros((1, 300)), ones[::50]]))
+    with using(instruction_set):
+        index = HammingIndex(codes, ids, memory="fast")
+        assert "7 times by the listed neighbours" in index.explain(queries, radius=2)
+        left = np.ones(len(codes), bool)
+        for _ in range(2):
+            for radius in range(4):
+                expected = reference.search_radius(codes[left], queries, radius, ids=ids[left])
+                assert_equal(index.search_radius(queries, radius, sort=True), expected)
+                counts = index.count_radius(queries, radius)
+                np.testing.assert_array_equal(counts.sum(axis=1), expected.counts)
+            for k in (1, 1000, 2500):
+                expected = reference.search_top_k(codes[left], queries, k, ids=ids[left])
+                assert_equal(index.search_top_k(queries, k), expected)
+            left[rng.choice(len(codes), 300, replace=False)] = False
+            index.remove(np.setdiff1d(index.ids, ids[left]))
+
+
 def test_a_radius_beyond_every_distance_is_none_too_large_for_the_core():
     codes = Codes.from_dense([[0, 0, 1], [1, 1, 0], [0, 1, 1]])
     segment = _native.Segment(*built(codes, np.arange(3)))
