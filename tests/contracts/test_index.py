@@ -620,7 +620,7 @@ def test_answers_too_large_for_the_cache_equal_the_reference(n_added, n_threads,
 
 @pytest.mark.parametrize("instruction_set", INSTRUCTION_SETS)
 def test_long_runs_of_listed_codes_equal_the_reference(instruction_set):
-    # The codes one bit away from a heavy one stand side by side: 300 of them, some of them heavy too.
+    # Codes one bit away from a heavy one stand side by side: 300 of them, some of them heavy too.
     rng = np.random.default_rng(6)
     ones = np.eye(300, dtype=np.int8)
     twos = np.clip(ones + np.roll(ones, 1, axis=1), 0, 1)
