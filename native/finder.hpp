@@ -36,8 +36,8 @@ struct Asked {
     Hits* out;
 };
 
-// Codes that stay in the first-level cache over a batch of queries, and in the second, as planes.
-inline constexpr size_t SCAN_BLOCK = 1024, PLANES_BLOCK = 32 * PLANE_CODES;
+// Codes that stay in the first-level cache over a batch of queries.
+inline constexpr size_t SCAN_BLOCK = 1024;
 // Leaders after which it is known about how many groups are near.
 inline constexpr size_t LEADER_BLOCK = 4 * PLANE_CODES;
 
@@ -185,25 +185,27 @@ class Finder {
         const size_t n = segment_.n_leaders();
         const uint32_t reach = radius + segment_.group_radius;
         near_.clear();
+        size_t n_near = 0, at = 0;
         const bool by_planes = suits_planes(query, reach);
-        const uint64_t* const planes = by_planes ? planes_->leaders.of(segment_.leaders.data, n, words_.count()) : nullptr;
+        const auto [planes, most_active] = by_planes ? planes_->leaders.of(segment_.leaders.data, n, words_.count()) : std::pair<const uint64_t*, uint32_t>();
         for (size_t first = 0; first < n; first += LEADER_BLOCK) {
             const size_t size = std::min(LEADER_BLOCK, n - first);
             const uint64_t* const leaders = segment_.leaders.data + first * words_.count();
             const Hit start{uint32_t(first), 0, 0, 0};
             if (by_planes)
                 near_.add(kernels_.scan_planes(planes + first / PLANE_CODES * words_per_block(words_.count()), leaders, size,
-                                               words_.count(), query, reach, start, near_.room(size + SPARE_HITS)));
+                                               words_.count(), most_active, query, reach, start, near_.room(size + SPARE_HITS)));
             else
                 near_.add(kernels_.scan(leaders, size, words_.count(), query, reach, start, near_.room(size + SPARE_HITS)));
             work.compared += size;
             // After some leaders, there must seem to be twice too many.
-            const size_t seen = first + size, seem = near_.size() * (seen < n ? n / 2 : n) / seen;
+            for (; at < near_.size(); ++at) n_near += near_[at].more + size_t(1);
+            const size_t seen = first + size, seem = n_near * (seen < n ? n / 2 : n) / seen;
             if (!asked_for && A_GROUP * double(seem) > compare(query, radius) * double(segment_.n_codes())) return false;
         }
         size_t left = segment_.n_codes();  // groups share no codes, unless they are damaged
         for (const Hit& leader : near_) {
-            const auto [from, to] = group(leader.row);
+            const size_t from = group(leader.row).first, to = std::max(from, group(leader.row + leader.more).second);
             const size_t size = std::min(to - from, left);
             scan(query, radius, from, from + size, out, work);
             left -= size;
@@ -223,9 +225,9 @@ class Finder {
 
     // The same by planes, where has_planes() says so; `begin` is where a block of theirs begins.
     void scan_planes(const uint64_t* query, uint32_t radius, size_t begin, size_t end, Hits& out, Work& work) {
-        const uint64_t* planes = planes_->codes.of(segment_.codes.data, segment_.n_codes(), words_.count());
+        const auto [planes, most_active] = planes_->codes.of(segment_.codes.data, segment_.n_codes(), words_.count());
         out.add(kernels_.scan_planes(planes + begin / PLANE_CODES * words_per_block(words_.count()), segment_.code(begin), end - begin,
-                                     words_.count(), query, radius, {uint32_t(begin), number_, 0, 0}, out.room(end - begin + SPARE_HITS)));
+                                     words_.count(), most_active, query, radius, {uint32_t(begin), number_, 0, 0}, out.room(end - begin + SPARE_HITS)));
         work.compared += end - begin;
     }
     void scan_all(const uint64_t* query, uint32_t radius, Hits& out, Work& work) {

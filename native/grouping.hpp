@@ -184,7 +184,7 @@ class Grouping {
     uint32_t nearest_of(const Vector<uint64_t>& leaders, size_t first, const uint64_t* code) {
         const size_t n = leaders.size() / words_.count();
         near_.clear();
-        near_.add(kernels_.scan(leaders.data(), n, words_.count(), code, 2, {uint32_t(first), 0, 0}, near_.room(n + SPARE_HITS)));
+        near_.add(kernels_.scan(leaders.data(), n, words_.count(), code, 2, {uint32_t(first), 0, 0, 0}, near_.room(n + SPARE_HITS)));
         const Hit* const best = std::min_element(near_.begin(), near_.end(), [](const Hit& a, const Hit& b) { return a.distance < b.distance; });
         return best == near_.end() ? NONE : best->row;
     }

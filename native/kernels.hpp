@@ -69,9 +69,11 @@ struct Kernels {
     size_t (*scan)(const uint64_t* codes, size_t n, size_t n_words, const uint64_t* query,
                    uint32_t radius, Hit first, Hit* out);
     // The same by planes of bits: for queries of at most MOST_PLANES active bits and radii of at most
-    // 64. Reads only the planes of the query's own bits, so it is many times faster on sparse codes.
+    // 64. Hits come in no order, but for small radii and up to PLANES_BLOCK codes in that of their
+    // distances, and codes side by side at one distance may be one hit. Reads only the planes of the query's own bits, so it is many times faster on sparse codes. No
+    // code has more than `most_active` active bits: the fewer, the shorter the numbers to compare.
     size_t (*scan_planes)(const uint64_t* planes, const uint64_t* codes, size_t n, size_t n_words,
-                          const uint64_t* query, uint32_t radius, Hit first, Hit* out);
+                          uint32_t most_active, const uint64_t* query, uint32_t radius, Hit first, Hit* out);
     // Rows as hits like `first`, runs of ascending ones as one; `out` has room for all n. Leaves out what is
     // not below `n_codes`. Returns how many hits.
     size_t (*runs)(const uint32_t* rows, size_t n, size_t n_codes, Hit first, Hit* out);
@@ -95,7 +97,8 @@ struct Kernels {
 
 // Planes: blocks of 512 codes, each with 8 words (a line of the cache) per bit of a code, which hold that
 // bit of all 512 codes, then 8 words per bit of their numbers of active bits.
-inline constexpr size_t PLANE_CODES = 512, PLANE_WORDS = PLANE_CODES / 64, MOST_PLANES = 24;
+// PLANES_BLOCK of them stay in the second-level cache over a batch of queries.
+inline constexpr size_t PLANE_CODES = 512, PLANE_WORDS = PLANE_CODES / 64, MOST_PLANES = 24, PLANES_BLOCK = 32 * PLANE_CODES;
 inline size_t count_bits(size_t n_words) { return size_t(std::bit_width(64 * n_words)); }
 inline size_t words_per_block(size_t n_words) { return PLANE_WORDS * (64 * n_words + count_bits(n_words)); }
 

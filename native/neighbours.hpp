@@ -62,8 +62,9 @@ Lists list_neighbours(const Segment& segment, const Kernels& kernels, size_t mos
                 listed.near.push_back({order[at], 0, 0, 0});
                 for (const uint32_t distance : {1u, 2u, 3u}) {
                     const size_t before = listed.near.size();
-                    for (const Hit& one : near)
-                        if (one.distance == distance) listed.near.push_back(one);
+                    for (const Hit& some : near)
+                        for (uint32_t i = 0; i <= some.more && some.distance == distance; ++i)
+                            listed.near.push_back({some.row + i, 0, 0, some.distance});
                     // Codes side by side are read and written together.
                     std::sort(listed.near.begin() + before, listed.near.end(), [](const Hit& a, const Hit& b) { return a.row < b.row; });
                     listed.ends.push_back(uint32_t(listed.near.size()));
