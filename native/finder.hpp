@@ -56,25 +56,26 @@ class Finder {
     // Calls for what the queries' own codes lead to from memory, so that the waits for it overlap.
     void expect(const std::vector<Asked>& asked) {
         if (!segment_.slots.size || asked.size() < 2 || asked[0].radius > 3) return;
-        const size_t mask = segment_.slots.size - 1;
-        expected_.clear();
-        for (const Asked& one : asked) {
-            expected_.push_back(words_.hash(one.query) & mask);
-            __builtin_prefetch(segment_.slots.data + expected_.back());
-        }
-        // Most are found at the first slot.
         const Span<uint32_t>& starts = segment_.neighbours.starts;
-        for (size_t& at : expected_) {
-            const uint32_t slot = segment_.slots[at];
-            at = slot && slot <= segment_.n_codes() ? slot - 1 : NONE;
-            if (at == NONE) continue;
-            __builtin_prefetch(segment_.code(at));
-            if (asked[0].radius == 0) __builtin_prefetch(segment_.offsets.data + at);
-            else if (starts.size) __builtin_prefetch(starts.data + 3 * at);
+        expect_codes(asked, [&](size_t row) {
+            if (starts.size) __builtin_prefetch(starts.data + 3 * row);
+        });
+        for (size_t i = 0; i < asked.size() && starts.size; ++i)
+            if (const size_t row = expected_[i].row; row != NONE && starts[3 * row] < starts[3 * row + 1])
+                __builtin_prefetch(segment_.neighbours.rows.data + starts[3 * row]);
+    }
+
+    // Radius 0, where there are slots: the rows of the queries' own codes.
+    void lookup_all(const std::vector<Asked>& asked, Work& work) {
+        expect_codes(asked, [&](size_t row) { __builtin_prefetch(segment_.offsets.data + row); });
+        for (size_t i = 0; i < asked.size(); ++i) {
+            const auto& [hash, likely] = expected_[i];
+            const uint64_t* const query = asked[i].query;
+            const uint32_t row = likely != NONE && words_.equal(segment_.code(likely), query) ? likely : segment_.find(words_, query, hash);
+            if (row != NONE) asked[i].out->push_back(hit(row, 0));
         }
-        if (asked[0].radius == 0 || !starts.size) return;
-        for (const size_t row : expected_)
-            if (row != NONE && starts[3 * row] < starts[3 * row + 1]) __builtin_prefetch(segment_.neighbours.rows.data + starts[3 * row]);
+        work.queries[size_t(Plan::lookup)] += asked.size();
+        work.compared += asked.size();
     }
 
     // The cheapest structure, by rough counts of nanoseconds; or the one asked for, where it can.
@@ -256,6 +257,23 @@ class Finder {
     }
     bool suits_planes(const uint64_t* query, uint32_t radius) const {
         return planes_ && radius <= 64 && words_.active(query) <= MOST_PLANES;
+    }
+    // Finds what stands at the first slot of each query, which most are, and calls f(row) for it.
+    template <typename F>
+    void expect_codes(const std::vector<Asked>& asked, const F& f) {
+        const size_t mask = segment_.slots.size - 1;
+        expected_.resize(asked.size());
+        for (size_t i = 0; i < asked.size(); ++i) {
+            expected_[i].hash = words_.hash(asked[i].query);
+            __builtin_prefetch(segment_.slots.data + (expected_[i].hash & mask));
+        }
+        for (Expected& one : expected_) {
+            const uint32_t slot = segment_.slots[one.hash & mask];
+            one.row = slot && slot <= segment_.n_codes() ? slot - 1 : NONE;
+            if (one.row == NONE) continue;
+            __builtin_prefetch(segment_.code(one.row));
+            f(one.row);
+        }
     }
     Hit hit(uint32_t row, uint32_t distance) const { return {row, number_, 0, uint16_t(distance)}; }
 
@@ -456,7 +474,11 @@ class Finder {
     std::vector<Asked> chunked_;
     std::vector<Probe> probes_;
     std::vector<Key> keys_;
-    std::vector<size_t> expected_;
+    struct Expected {
+        uint64_t hash;
+        uint32_t row;  // the code at the first slot, or NONE
+    };
+    std::vector<Expected> expected_;
     Vector<uint64_t> masks_;
     size_t n_used_ = 0;
 };

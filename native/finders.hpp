@@ -18,6 +18,10 @@ class Finders {
     void within(const std::vector<Asked>& asked, int plan_asked, Work& work) {
         for (size_t s = 0; s < segments_.size(); ++s) {
             Finder<W>& finder = finders_[s];
+            if (plan_asked < 0 && segments_[s]->slots.size && all_at_zero(asked)) {
+                finder.lookup_all(asked, work);
+                continue;
+            }
             scanning_.clear();
             by_planes_.clear();
             if (plan_asked < 0) finder.expect(asked);
@@ -57,6 +61,9 @@ class Finders {
     }
 
   private:
+    static bool all_at_zero(const std::vector<Asked>& asked) {
+        return std::all_of(asked.begin(), asked.end(), [](const Asked& one) { return one.radius == 0; });
+    }
     const Segments& segments_;
     std::vector<Finder<W>> finders_;
     std::vector<Asked> scanning_, by_planes_;

@@ -614,7 +614,11 @@ inline void copy_ids(const uint32_t* in, size_t n, size_t n_readable, int64_t* o
     };
     if (padded <= room && padded <= n_readable) {
         copy(0);
-        for (size_t i = TOGETHER; i < n; i += TOGETHER) copy(i);
+        size_t i = TOGETHER;
+        for (; i + 4 * TOGETHER <= n; i += 4 * TOGETHER)
+#pragma GCC unroll 4
+            for (size_t j = 0; j < 4; ++j) copy(i + j * TOGETHER);
+        for (; i < n; i += TOGETHER) copy(i);
     } else {
         for (size_t i = 0; i < n; ++i) out[i] = in[i];
     }
@@ -633,7 +637,21 @@ size_t write_ids(const uint32_t* ids, size_t n_ids, const uint32_t* offsets, con
     return written;
 }
 
-void fill(int32_t* out, size_t n, int32_t value) { std::fill_n(out, n, value); }
+void fill(int32_t* out, size_t n, int32_t value) {
+#if defined(__AVX2__)
+    constexpr size_t TOGETHER = 8;
+    if (n < TOGETHER) return static_cast<void>(std::fill_n(out, n, value));
+    const auto put = [&](size_t i) { _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + i), _mm256_set1_epi32(value)); };
+    size_t i = 0;
+    for (; i + 4 * TOGETHER <= n; i += 4 * TOGETHER)
+#pragma GCC unroll 4
+        for (size_t j = 0; j < 4; ++j) put(i + j * TOGETHER);
+    for (; i + TOGETHER <= n; i += TOGETHER) put(i);
+    put(n - TOGETHER);
+#else
+    std::fill_n(out, n, value);
+#endif
+}
 
 typedef int64_t Line __attribute__((vector_size(64)));
 
