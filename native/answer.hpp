@@ -23,24 +23,18 @@ class Buffers {
     static constexpr size_t LEAST = 1 << 10, LARGE = 1 << 22, MOST = size_t(1) << 29;
     Buffer take(size_t size) {
         if (size < LEAST) return allocated(size);
-        // The one used last is still in the cache. Of large ones, the smallest that fits, and none much
-        // larger: that is another answer's, soon to return.
-        const bool large = size >= LARGE;
-        const size_t most = large ? size + size / 3 : 4 * size;
         {
+            // The one used last is still in the cache; one much larger is another answer's, soon to return.
             std::lock_guard guard(mutex_);
-            size_t best = free_.size();
-            for (size_t i = free_.size(); i-- > 0 && (large || best == free_.size());)
-                if (free_[i].size >= size && free_[i].size <= most && (best == free_.size() || free_[i].size < free_[best].size))
-                    best = i;
-            if (best < free_.size()) {
-                Buffer found = std::move(free_[best]);
-                free_.erase(free_.begin() + std::ptrdiff_t(best));
+            for (size_t i = free_.size(); i-- > 0;) {
+                if (free_[i].size < size || free_[i].size / 4 > size) continue;
+                Buffer found = std::move(free_[i]);
+                free_.erase(free_.begin() + std::ptrdiff_t(i));
                 held_ -= found.size;
                 return found;
             }
         }
-        return allocated(large ? size + size / 8 : std::bit_ceil(size));  // the next answer may be a little larger
+        return allocated(size >= LARGE ? size + size / 8 : std::bit_ceil(size));  // the next answer may be a little larger
     }
     void give_back(Buffer buffer) {
         if (!buffer.data || buffer.size < LEAST || buffer.size > MOST) return;

@@ -596,11 +596,10 @@ inline std::pair<size_t, size_t> bucket(const uint32_t* offsets, size_t n_ids, c
 
 constexpr size_t BUCKETS_AHEAD = 6;  // that are on their way from memory
 
-// Copies n ids, some at a time where there is room to do so: faster than just as many as there are, and
-// buckets are mostly small.
+// Copies n ids, some at a time: the first ones and the last ones overlap the rest, which is aligned. Few are
+// copied as if they were more, where there is room to do so.
 inline void copy_ids(const uint32_t* in, size_t n, size_t n_readable, int64_t* out, size_t room) {
     constexpr size_t TOGETHER = 8;
-    const size_t padded = std::max(round_up(n, TOGETHER), TOGETHER);
     const auto copy = [&](size_t i) {
 #if defined(__AVX2__)
 #pragma GCC unroll 2
@@ -612,13 +611,16 @@ inline void copy_ids(const uint32_t* in, size_t n, size_t n_readable, int64_t* o
         for (size_t j = i; j < i + TOGETHER; ++j) out[j] = in[j];
 #endif
     };
-    if (padded <= room && padded <= n_readable) {
+    if (n >= TOGETHER) {
         copy(0);
-        size_t i = TOGETHER;
+        size_t i = TOGETHER - reinterpret_cast<uintptr_t>(out) / sizeof(int64_t) % 4;
         for (; i + 4 * TOGETHER <= n; i += 4 * TOGETHER)
 #pragma GCC unroll 4
             for (size_t j = 0; j < 4; ++j) copy(i + j * TOGETHER);
-        for (; i < n; i += TOGETHER) copy(i);
+        for (; i + TOGETHER < n; i += TOGETHER) copy(i);
+        copy(n - TOGETHER);
+    } else if (TOGETHER <= room && TOGETHER <= n_readable) {
+        copy(0);
     } else {
         for (size_t i = 0; i < n; ++i) out[i] = in[i];
     }
@@ -642,11 +644,12 @@ void fill(int32_t* out, size_t n, int32_t value) {
     constexpr size_t TOGETHER = 8;
     if (n < TOGETHER) return static_cast<void>(std::fill_n(out, n, value));
     const auto put = [&](size_t i) { _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + i), _mm256_set1_epi32(value)); };
-    size_t i = 0;
+    put(0);
+    size_t i = TOGETHER - reinterpret_cast<uintptr_t>(out) / sizeof(int32_t) % TOGETHER;
     for (; i + 4 * TOGETHER <= n; i += 4 * TOGETHER)
 #pragma GCC unroll 4
         for (size_t j = 0; j < 4; ++j) put(i + j * TOGETHER);
-    for (; i + TOGETHER <= n; i += TOGETHER) put(i);
+    for (; i + TOGETHER < n; i += TOGETHER) put(i);
     put(n - TOGETHER);
 #else
     std::fill_n(out, n, value);
