@@ -33,7 +33,7 @@ SINGLE_UP_TO = 100_000  # items up to which queries are also asked one at a time
 CHECKED = (
     1_000_000  # matches of a batch up to which each is compared, beyond which those of some rows
 )
-VISITS = 6  # times that each cell of a peer comes up, the runs spread among them
+VISITS = 12  # times that each cell of a peer comes up, the runs spread among them
 HOPELESS = 8.0  # times slower than the best peer, from which one thread is enough to know
 
 
