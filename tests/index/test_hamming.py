@@ -632,6 +632,17 @@ def test_out_is_given_up_and_the_answer_is_the_same(n):
             old = found
 
 
+def test_out_lends_its_memory_to_answers_of_about_its_size():
+    codes = Codes(np.zeros((3000, 1), np.uint64), 64)
+    index = HammingIndex(codes)
+    out = index.search_radius(codes[:200], 0)
+    place = out.ids.ctypes.data
+    for n in (150, 200, 90, 180):
+        out = index.search_radius(codes[:n], 0, out=out)
+        assert len(out.ids) == 3000 * n
+        assert out.ids.ctypes.data == place
+
+
 def test_what_was_taken_from_out_before_stays_valid():
     codes = random_codes(3000)
     index = HammingIndex(codes)
