@@ -378,11 +378,13 @@ def parse():
     parser.add_argument("--quick", action="store_true", help=f"only {', '.join(QUICK)}, roughly")
     parser.add_argument("--only", help="code sets, separated by commas")
     parser.add_argument("--huge", action="store_true", help=f"also {', '.join(HUGE)}, ours alone")
-    parser.add_argument("--repeats", type=int, help="runs of each kind (default 7; quick: 3)")
+    parser.add_argument(
+        "--repeats", type=int, help=f"runs of each kind (default {VISITS}; quick: 3)"
+    )
     parser.add_argument("--budget", type=float, help="seconds per peer and cell (2; quick: 0.1)")
     parser.add_argument("--out", type=Path, help="the record (default results/index.json)")
     options = parser.parse_args()
-    options.repeats = options.repeats or (3 if options.quick else 7)
+    options.repeats = options.repeats or (3 if options.quick else VISITS)
     options.budget = options.budget or (0.1 if options.quick else 2.0)
     name = "index-quick.json" if options.quick else "index.json"
     options.out = options.out or RESULTS / name

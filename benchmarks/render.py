@@ -46,8 +46,8 @@ How it is measured:
 
 - Each peer runs in a process of its own, with ours beside it. Its answers are checked to be equal
   to ours before it is timed (beyond a million matches: counts and sums of all rows, some rows in
-  full); then its runs and ours alternate, on several visits to each cell, and the fastest of each
-  counts. The record says how many visits; all runs were in one go for: {in_one_go}.
+  full); then its runs and ours alternate, and the fastest of each counts: {runs} runs on
+  {visits} visits to each cell, as the record says for each code set.
 - Both sides get 64 queries in a call, for each thread. *large*: the ratio to the best peer with all
   queries in one call. Answers of thousands of matches then no longer fit the processor's cache:
   ours is bound by memory, and FAISS gets fresh pages from the system for each answer.
@@ -171,7 +171,7 @@ def page(record):
             f"\n{sum(judged)} of {len(judged)} cells reach what they must.\n\n",
             "![Ratios](results/index-ratios.svg)\n\n",
             sets_table(sets),
-            METHOD.format(fresh=fresh, n_cores=n_cores, in_one_go=in_one_go(record)),
+            METHOD.format(fresh=fresh, n_cores=n_cores, **visits(record)),
             ratio_tables(record),
             growth_table(sets),
         ]
@@ -200,10 +200,16 @@ def insert(text, record):
     return f"{before}{START}{chr(10).join(lines)}\n{END}{after}"
 
 
-def in_one_go(record):
-    """Return the names of the code sets whose cells were visited once."""
-    sets = record["sets"].items()
-    return ", ".join(n for n, s in sets if s["machine"].get("visits", 1) == 1) or "none"
+def visits(record):
+    """Return how often the cells with peers were visited, and in how many runs."""
+    machines = [
+        found["machine"]
+        for found in record["sets"].values()
+        if any(cell["peers"] for cell in found["cells"])
+    ]
+    runs = sorted({machine["repeats"] for machine in machines})
+    often = sorted({min(machine["visits"], machine["repeats"]) for machine in machines})
+    return {"visits": " or ".join(map(str, often)), "runs": " or ".join(map(str, runs))}
 
 
 def main():
