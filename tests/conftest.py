@@ -7,7 +7,10 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
-from kinhash import SparseHash
+from kinhash import SparseHash, datasets
+from kinhash.errors import InvalidInputError
+
+BUILT_IN = {"digits", "digits-words"}  # data sets that every machine has
 
 
 @pytest.hookimpl(hookwrapper=True)
@@ -18,6 +21,42 @@ def pytest_runtest_makereport(item, call):
     if os.environ.get("KINHASH_NO_SKIPS") and report.skipped and not hasattr(report, "wasxfail"):
         report.outcome = "failed"
         report.longrepr = f"skipped, and nothing may be skipped here: {report.longrepr}"
+
+
+@pytest.fixture(autouse=True)
+def no_data_set_without_marker(request, monkeypatch, tmp_path_factory):
+    """Fail a test that asks for a data set of this machine and is not marked `data`."""
+    if request.node.get_closest_marker("data"):
+        return
+    nowhere = tmp_path_factory.getbasetemp() / "no-data-sets"
+    monkeypatch.setenv("KINHASH_DATA", str(nowhere))
+
+    def guarded(name, loader):
+        def load(root, *options):
+            if root == nowhere:
+                pytest.fail(f"This test asks for {name!r}: mark it with `pytest.mark.data`.")
+            return loader(root, *options)
+
+        return load
+
+    for name, loader in list(datasets.DATASETS.items()):
+        if name not in BUILT_IN:
+            monkeypatch.setitem(datasets.DATASETS, name, guarded(name, loader))
+
+
+@pytest.fixture(scope="session")
+def real_data():
+    """Return a data set of this machine, or skip the test and say what was looked for and where."""
+
+    def load(name, features=None):
+        try:
+            return datasets.load(name, features=features)
+        except InvalidInputError as error:
+            if " was not found: looked for " not in str(error):
+                raise
+            pytest.skip(str(error))
+
+    return load
 
 
 @pytest.fixture(scope="session")

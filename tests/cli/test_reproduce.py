@@ -91,7 +91,8 @@ def test_missing_data_is_named(run, tmp_path):
 
 
 @pytest.mark.data
-def test_the_papers_rows_are_run(run, tmp_path, monkeypatch):
+def test_the_papers_rows_are_run(run, tmp_path, monkeypatch, real_data):
+    real_data("cifar10", features="pixels")
     few = [{"method": "l2"}, {"method": "lsh", "n_bits": 48}]
     plan = reproduction.plan
     monkeypatch.setattr(reproduction, "plan", lambda name: plan(name) and few)

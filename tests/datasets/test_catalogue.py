@@ -77,3 +77,8 @@ def test_a_file_needs_no_root(tmp_path):
     np.save(tmp_path / "mine.npy", np.ones((2, 3), dtype=np.float32))
     with pytest.raises(InvalidInputError, match="`root` is the folder of the named data sets"):
         load("mine.npy", root=tmp_path)
+
+
+def test_an_unmarked_test_must_not_ask_for_a_data_set_of_this_machine():
+    with pytest.raises(pytest.fail.Exception, match="asks for 'cifar10': mark it with"):
+        load("cifar10")

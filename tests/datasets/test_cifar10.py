@@ -226,11 +226,8 @@ def test_unknown_features_are_refused_before_any_file_is_read(tmp_path):
 
 
 @pytest.fixture
-def real():
-    try:
-        return load("cifar10", features="pixels")
-    except InvalidInputError as error:
-        pytest.skip(str(error))
+def real(real_data):
+    return real_data("cifar10", features="pixels")
 
 
 @pytest.mark.data
@@ -249,9 +246,9 @@ def test_the_real_data_have_ten_classes_of_6000(real):
 
 @pytest.mark.data
 @pytest.mark.slow
-def test_ranking_by_gist_reaches_the_published_precision(real):
+def test_ranking_by_gist_reaches_the_published_precision(real_data):
     """The paper reports a mean average precision of 17.42 % for L2 distances between GISTs."""
-    data = load("cifar10")
+    data = real_data("cifar10")
     part = data.split(seed=0)
     query, database = data.vectors[part.query], data.vectors[part.database]
     squares = (database**2).sum(axis=1) - 2 * query @ database.T

@@ -144,11 +144,8 @@ def test_other_features_are_refused(tmp_path):
 
 
 @pytest.mark.data
-def test_the_real_data_have_ten_classes_of_7000():
-    try:
-        data = load("fashion-mnist")
-    except InvalidInputError as error:
-        pytest.skip(str(error))
+def test_the_real_data_have_ten_classes_of_7000(real_data):
+    data = real_data("fashion-mnist")
     np.testing.assert_array_equal(np.bincount(data.labels), [7000] * 10)
     assert data.images.shape == (70_000, 28, 28)
     assert (data.vectors.min(), data.vectors.max()) == (0, 1)

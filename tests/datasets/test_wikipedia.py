@@ -147,11 +147,8 @@ def test_other_features_are_refused(tmp_path):
 
 
 @pytest.mark.data
-def test_the_real_data_have_2866_items_in_ten_categories():
-    try:
-        data = load("wikipedia")
-    except InvalidInputError as error:
-        pytest.skip(str(error))
+def test_the_real_data_have_2866_items_in_ten_categories(real_data):
+    data = real_data("wikipedia")
     assert data.vectors.shape == (2_866, 128)
     assert data.attributes["text"].shape == (2_866, 10)
     assert (data.attributes["split"] == "train").sum() == 2_173

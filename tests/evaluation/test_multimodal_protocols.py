@@ -4,7 +4,7 @@ import itertools
 import numpy as np
 import pytest
 
-from kinhash.datasets import DATASETS, Dataset, load
+from kinhash.datasets import DATASETS, Dataset
 from kinhash.errors import InvalidInputError
 from kinhash.evaluation.multimodal_protocols import (
     OURS,
@@ -136,8 +136,8 @@ def test_what_a_data_set_lacks_is_named():
 
 
 @pytest.mark.data
-def test_the_numbers_of_the_protocols_are_those_of_the_data():
-    data = load("wikipedia")
+def test_the_numbers_of_the_protocols_are_those_of_the_data(real_data):
+    data = real_data("wikipedia")
     parts = PROTOCOLS["wikipedia"][0].parts(data, 0)
     assert len(parts.train) == 2_173
     assert len(parts.searches["test items"].query) == 693
