@@ -1,4 +1,4 @@
-"""Makes benchmarks/README.md, and the table of the README, from the record of bench_index.py.
+"""Makes benchmarks/README.md, and the table of the README, from the records.
 
     python benchmarks/render.py [--check]
 
@@ -12,6 +12,7 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 RECORD = HERE / "results" / "index.json"
+PLANS = HERE / "results" / "plans.json"
 README = HERE / "README.md"
 FRONT = HERE.parent / "README.md"
 TOP = (10, 100, 5000)
@@ -27,6 +28,7 @@ INTRO = """# How fast is it?
 | `bench_metrics.py` | the measures of retrieval, against a NumPy distance matrix with argsort |
 | `bench_multimodal.py` | several modalities: memory of a fit, sparse against dense rows |
 | `bench_index.py` | exact search, against FAISS, usearch and NumPy |
+| `bench_plans.py` | what each plan of exact search gains |
 
 Only ratios of times taken in turns within one run mean anything; compare no microseconds between
 machines.
@@ -140,6 +142,46 @@ def growth_table(sets):
     return "\n".join(lines) + "\n\n![Time against items](results/index-growth.svg)\n"
 
 
+PLANS_INTRO = """
+## What each plan gains
+
+    python benchmarks/bench_plans.py      # measures: results/plans.json
+
+Times as fast with a plan as without it, when all others stay: one thread, 64 queries in a call, the
+fastest of several visits in turns. A plan may go if leaving it out keeps at least 0.8 of the speed
+of every cell, that is if no cell gains more than 1.25 by it. `scan` answers what no other plan can
+and always stays. `lookup` is used for radius 0 only; without it, `deletions` answers. Lists of
+`neighbours` are made with deletion keys, so without `deletions` there are none either.
+
+"""
+
+
+def plans_tables(record):
+    """Return a Markdown table of what each plan gains, and the largest gain of each."""
+    plans = list(dict.fromkeys(p for one in record.values() for c in one["cells"] for p in c["us"]))
+    plans.remove("all")
+    lines = [
+        f"| codes | cell | µs | {' | '.join(plans)} |",
+        "|---|---|---:|" + "---:|" * len(plans),
+    ]
+    largest = dict.fromkeys(plans, (0.0, ""))
+    for name, one in record.items():
+        for cell in one["cells"]:
+            us = cell["us"]
+            letter = "r" if cell["task"] == "range" else "k"
+            what = f"{letter} = {cell['value']:,}"
+            gains = {plan: us[plan] / us["all"] for plan in plans if plan in us}
+            for plan, gain in gains.items():
+                largest[plan] = max(largest[plan], (gain, f"{name}, {what}"))
+            texts = [f"{gains[plan]:.2f}" if plan in gains else "" for plan in plans]
+            lines.append(f"| {name} | {what} | {show(us['all'])} | {' | '.join(texts)} |")
+    lines += ["", "| plan | largest gain | where | |", "|---|---:|---|---|"]
+    for plan, (gain, where) in largest.items():
+        verdict = "stays" if gain > 1 / 0.8 else "may go"
+        lines.append(f"| {plan} | {gain:.2f} | {where} | {verdict} |")
+    return "\n".join(lines) + "\n"
+
+
 def machines(sets):
     """Return a sentence on where the record comes from."""
     lines = []
@@ -153,8 +195,8 @@ def machines(sets):
     return "\n".join(dict.fromkeys(lines)) + "\n"
 
 
-def page(record):
-    """Return the page of a record."""
+def page(record, plans):
+    """Return the page of the records."""
     sets = record["sets"]
     fresh = max(
         cell["fresh_us"] / cell["ours_us"]
@@ -174,6 +216,8 @@ def page(record):
             METHOD.format(fresh=fresh, n_cores=n_cores, **visits(record)),
             ratio_tables(record),
             growth_table(sets),
+            PLANS_INTRO,
+            plans_tables(plans),
         ]
     )
 
@@ -220,7 +264,11 @@ def main():
     parser.add_argument("--out", type=Path, default=README)
     options = parser.parse_args()
     record = json.loads(options.record.read_text(encoding="utf-8"))
-    pages = {options.out: page(record), FRONT: insert(FRONT.read_text(encoding="utf-8"), record)}
+    plans = json.loads(PLANS.read_text(encoding="utf-8"))
+    pages = {
+        options.out: page(record, plans),
+        FRONT: insert(FRONT.read_text(encoding="utf-8"), record),
+    }
     for path, text in pages.items():
         if not options.check:
             path.write_text(text, encoding="utf-8")

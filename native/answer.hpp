@@ -86,8 +86,6 @@ class Answer {
         return *this;
     }
     ~Answer() { Buffers::instance().give_back(std::move(buffer_)); }
-    // The memory alone; the arrays stay where they are.
-    Buffer take_buffer() { return std::move(buffer_); }
 
   private:
     static inline int64_t none_ = 0;

@@ -10,11 +10,10 @@
 #include <mutex>
 #include <optional>
 
-#include "answer_object.hpp"
 #include "build.hpp"
 #include "dispatch.hpp"
 #include "neighbours.hpp"
-#include "plain_calls.hpp"
+#include "numpy_api.hpp"
 #include "search.hpp"
 
 using namespace nb::literals;
@@ -215,8 +214,8 @@ class HeldSearcher {
         });
     }
 
-    // All items within the radius, as an answer of some class.
-    nb::object radius(nb::handle queries, uint32_t radius, bool sort, size_t n_threads, const char* structure, nb::handle kind) {
+    // All items within the radius: offsets, ids and distances.
+    nb::tuple radius(nb::handle queries, uint32_t radius, bool sort, size_t n_threads, const char* structure) {
         if (n_threads == 0) throw nb::type_error("n_threads must be at least 1");
         const Rows rows = checked(queries);
         const int asked = plan_named(structure);
@@ -225,7 +224,7 @@ class HeldSearcher {
             nb::gil_scoped_release nogil;
             answer = searcher_->radius(rows.data, rows.n, radius, sort, n_threads, asked);
         }
-        return AnswerObject::make(kind, std::move(*answer));
+        return numpy_arrays(std::move(*answer));
     }
 
     // (n_queries, radius + 1) numbers of items; returns the work done.
@@ -242,8 +241,8 @@ class HeldSearcher {
         return work_done(work);
     }
 
-    // The k nearest, as an answer of some class, and beside it the work done; k must not be more than there are.
-    nb::tuple top_k(nb::handle queries, size_t k, size_t n_threads, nb::handle kind) {
+    // The k nearest: offsets, ids and distances, and beside them the work done. There must be at least k items.
+    nb::tuple top_k(nb::handle queries, size_t k, size_t n_threads) {
         const Rows rows = checked(queries);
         expect(k <= n_items_, "there are fewer items than k");
         Answer answer(rows.n, rows.n * k);
@@ -253,7 +252,7 @@ class HeldSearcher {
             for (size_t i = 0; i <= rows.n; ++i) answer.offsets[i] = int64_t(i * k);
             work = searcher_->top_k(rows.data, rows.n, k, n_threads, answer.ids, answer.distances);
         }
-        return nb::make_tuple(AnswerObject::make(kind, std::move(answer)), work_done(work));
+        return nb::make_tuple(numpy_arrays(std::move(answer)), work_done(work));
     }
 
     size_t n_items() const { return n_items_; }
@@ -274,24 +273,10 @@ class HeldSearcher {
     size_t n_words_ = 0, n_items_ = 0;
 };
 
-// As PlainCalls needs it; what goes wrong here goes wrong in Python too, and is said there.
-PyObject* search_plainly(PyObject* searcher, PyObject* words, uint32_t radius, bool sort, size_t n_threads, PyObject* matches) {
-    static PyObject* const type = nb::type<HeldSearcher>().inc_ref().ptr();
-    if (reinterpret_cast<PyObject*>(Py_TYPE(searcher)) != type) return nullptr;
-    const nb::object held = nb::borrow(searcher);  // a change may put another in its place meanwhile
-    try {
-        return nb::inst_ptr<HeldSearcher>(held)->radius(words, radius, sort, n_threads, "", matches).release().ptr();
-    } catch (const std::exception&) {
-        return nullptr;
-    }
-}
-
 }  // namespace
 
 void bind_index(nb::module_& module) {
     use_numpy();
-    const nb::object answer = nb::borrow(reinterpret_cast<PyObject*>(AnswerObject::base()));
-    module.attr("Answer") = answer;
     nb::class_<HeldSegment>(module, "Segment")
         .def(nb::init<nb::dict, nb::dict>(), "arrays"_a, "numbers"_a)
         .def("n_alive", [](const HeldSegment& self) { return self.segment.n_alive; })
@@ -302,12 +287,9 @@ void bind_index(nb::module_& module) {
         .def(nb::init<HeldSegments>(), "segments"_a)
         .def("n_items", &HeldSearcher::n_items)
         .def("radius", &HeldSearcher::radius, "queries"_a, "radius"_a.noconvert(), "sort"_a.noconvert(), "n_threads"_a.noconvert(),
-             "structure"_a = "", "kind"_a = answer)
+             "structure"_a = "")
         .def("count", &HeldSearcher::count, "queries"_a, "counts"_a, "n_threads"_a, "structure"_a = "")
-        .def("top_k", &HeldSearcher::top_k, "queries"_a, "k"_a, "n_threads"_a, "kind"_a = answer);
-    module.def("plain_calls", [](nb::object codes, nb::object state, nb::object matches, size_t n_threads) {
-        return nb::cpp_function([=](nb::object method) { return PlainCalls::make(&search_plainly, method, codes, state, matches, n_threads); });
-    }, "codes"_a, "state"_a, "matches"_a, "n_threads"_a);
+        .def("top_k", &HeldSearcher::top_k, "queries"_a, "k"_a, "n_threads"_a);
     module.def("build_segment", &build_segment, "words"_a, "ids"_a.none(), "levels"_a, "n_chunks"_a, "groups"_a,
                "n_far"_a, "n_listed"_a, "budget"_a);
 }

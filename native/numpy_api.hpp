@@ -6,6 +6,7 @@
 #include <nanobind/nanobind.h>
 #include <numpy/arrayobject.h>
 
+#include "answer.hpp"
 #include "arrays.hpp"
 
 // To be called once, before anything else here.
@@ -44,11 +45,19 @@ struct Rows {
 template <typename T>
 nb::object numpy_array(T* data, size_t n, nb::object owner) {
     npy_intp shape = npy_intp(n);
-    static PyArray_Descr* const type = PyArray_DescrFromType(NUMPY_TYPE<T>);
-    Py_INCREF(type);
+    PyArray_Descr* const type = PyArray_DescrFromType(NUMPY_TYPE<T>);  // the array takes this reference
     PyObject* array = PyArray_NewFromDescr(&PyArray_Type, type, 1, &shape, nullptr, data, NPY_ARRAY_CARRAY_RO, nullptr);
     if (!array) throw nb::python_error();
     nb::object result = nb::steal(array);
     if (PyArray_SetBaseObject(reinterpret_cast<PyArrayObject*>(array), owner.release().ptr()) < 0) throw nb::python_error();
     return result;
+}
+
+// The offsets, ids and distances of an answer. Its memory goes back to the pool when the last of the three is gone.
+inline nb::tuple numpy_arrays(kinhash::Answer answer) {
+    auto held = std::make_unique<kinhash::Answer>(std::move(answer));
+    const nb::capsule owner(held.get(), [](void* p) noexcept { delete static_cast<kinhash::Answer*>(p); });
+    const kinhash::Answer& kept = *held.release();
+    return nb::make_tuple(numpy_array(kept.offsets, kept.n_offsets, owner), numpy_array(kept.ids, kept.n, owner),
+                          numpy_array(kept.distances, kept.n, owner));
 }

@@ -1,12 +1,11 @@
 # The compiled core; arrays are C-contiguous, and outputs are written in place.
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeAlias
 
 import numpy.typing as npt
 
-_Answer = TypeVar("_Answer", bound=Answer)
-_Method = TypeVar("_Method", bound=Callable[..., Any])
+# Offsets, ids and distances: read-only, over memory that the last of the three returns to a pool.
+_Arrays: TypeAlias = tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]
 
 def instruction_sets() -> list[str]: ...
 def instruction_set() -> str: ...
@@ -53,18 +52,6 @@ class NetworkEncoder:
     ) -> None: ...
     def encode(self, X: npt.NDArray[Any], words: npt.NDArray[Any], n_threads: int) -> int: ...
 
-class Answer:
-    @property
-    def offsets(self) -> npt.NDArray[Any]: ...
-    @property
-    def ids(self) -> npt.NDArray[Any]: ...
-    @property
-    def distances(self) -> npt.NDArray[Any]: ...
-    def _hold(
-        self, offsets: npt.NDArray[Any], ids: npt.NDArray[Any], distances: npt.NDArray[Any]
-    ) -> None: ...
-    def _release(self) -> None: ...
-
 class Segment:
     def __init__(self, arrays: dict[str, npt.NDArray[Any]], numbers: dict[str, Any]) -> None: ...
     def n_alive(self) -> int: ...
@@ -80,8 +67,7 @@ class Searcher:
         sort: bool,
         n_threads: int,
         structure: str = "",
-        kind: type[_Answer] = ...,
-    ) -> _Answer: ...
+    ) -> _Arrays: ...
     def count(
         self,
         queries: npt.NDArray[Any],
@@ -90,12 +76,9 @@ class Searcher:
         structure: str = "",
     ) -> dict[str, Any]: ...
     def top_k(
-        self, queries: npt.NDArray[Any], k: int, n_threads: int, kind: type[_Answer] = ...
-    ) -> tuple[_Answer, dict[str, Any]]: ...
+        self, queries: npt.NDArray[Any], k: int, n_threads: int
+    ) -> tuple[_Arrays, dict[str, Any]]: ...
 
-def plain_calls(
-    codes: type, state: type, matches: type, n_threads: int
-) -> Callable[[_Method], _Method]: ...
 def build_segment(
     words: npt.NDArray[Any],
     ids: npt.NDArray[Any] | None,

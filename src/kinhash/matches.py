@@ -6,13 +6,12 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from kinhash import _native
 from kinhash.errors import InvalidInputError
 
 Array = npt.NDArray[Any]
 
 
-class Matches(_native.Answer):
+class Matches:
     """What each query found: row i is `ids[offsets[i]:offsets[i + 1]]` with its distances.
 
     The three arrays are read-only.
@@ -31,7 +30,7 @@ class Matches(_native.Answer):
         ([7, 3], [0, 1])
     """
 
-    __slots__ = ()  # the base has what there is
+    __slots__ = ("_distances", "_ids", "_offsets")
 
     def __init__(self, offsets: Array, ids: Array, distances: Array) -> None:
         offsets = np.asarray(offsets, np.int64)
@@ -43,11 +42,37 @@ class Matches(_native.Answer):
                 f"`offsets` end at {offsets[-1]} but `ids` have shape {ids.shape} "
                 f"and `distances` {distances.shape}."
             )
-        # Views: the caller's own arrays stay writeable, as buffers that are used again must.
+        # Views: the caller's own arrays stay writeable.
         views = offsets.view(), ids.view(), distances.view()
         for array in views:
             array.flags.writeable = False
-        self._hold(*views)
+        self._offsets, self._ids, self._distances = views
+
+    @classmethod
+    def _of(cls, arrays: tuple[Array, Array, Array]) -> Self:
+        """Return the matches of the core's own arrays, which need no check."""
+        made = cls.__new__(cls)
+        made._offsets, made._ids, made._distances = arrays  # noqa: SLF001 - its own class
+        return made
+
+    def _release(self) -> None:
+        """Drop the arrays. The next answer gets their memory if nobody else holds one of them."""
+        self._offsets, self._ids, self._distances = _NOTHING
+
+    @property
+    def offsets(self) -> Array:
+        """Where each row starts: int64, `(n_queries + 1,)`."""
+        return self._offsets
+
+    @property
+    def ids(self) -> Array:
+        """The ids of all rows, one after the other: int64."""
+        return self._ids
+
+    @property
+    def distances(self) -> Array:
+        """The distances that go with `ids`: int32."""
+        return self._distances
 
     @property
     def counts(self) -> Array:
@@ -72,3 +97,9 @@ class Matches(_native.Answer):
 
     def __reduce__(self) -> tuple[type[Self], tuple[Array, Array, Array]]:
         return type(self), (self.offsets, self.ids, self.distances)
+
+
+# The arrays of an answer to no queries.
+_NOTHING = np.zeros(1, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int32)
+for _array in _NOTHING:
+    _array.flags.writeable = False

@@ -147,9 +147,8 @@ def built(items, ids, **options):
 def native_answer(segments, queries, radius, structure):
     """Return a sorted answer of the compiled core, and how many queries who answered."""
     searcher = _native.Searcher(segments)
-    matches = searcher.radius(
-        queries.words, radius, sort=True, n_threads=1, structure=structure, kind=Matches
-    )
+    found = searcher.radius(queries.words, radius, sort=True, n_threads=1, structure=structure)
+    matches = Matches(*found)
     counts = np.zeros((len(queries), radius + 1), np.int64)
     work = searcher.count(queries.words, counts, n_threads=1, structure=structure)
     np.testing.assert_array_equal(counts.sum(axis=1), matches.counts)
@@ -649,8 +648,8 @@ def test_long_runs_of_listed_codes_equal_the_reference(instruction_set):
 def test_a_radius_beyond_every_distance_is_none_too_large_for_the_core():
     codes = Codes.from_dense([[0, 0, 1], [1, 1, 0], [0, 1, 1]])
     segment = _native.Segment(*built(codes, np.arange(3)))
-    found = _native.Searcher([segment]).radius(
+    offsets, _, distances = _native.Searcher([segment]).radius(
         codes.words, radius=2**32 - 1, sort=True, n_threads=1
     )
-    assert found.offsets.tolist() == [0, 3, 6, 9]
-    assert found.distances.tolist() == [0, 1, 3, 0, 2, 3, 0, 1, 2]
+    assert offsets.tolist() == [0, 3, 6, 9]
+    assert distances.tolist() == [0, 1, 3, 0, 2, 3, 0, 1, 2]

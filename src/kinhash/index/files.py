@@ -363,17 +363,17 @@ def _check_arrays(stored: Stored) -> None:
         Codes(some, header["n_bits"], signed=header["signed"])  # raises where a bit is too many
         used |= np.bitwise_or.reduce(some, axis=0)
         # Each code must lead to its own ids: then the hash table is sound and no code stands twice.
-        found: _native.Answer = searcher.radius(some, 0, sort=False, n_threads=1)
+        starts, found, _ = searcher.radius(some, 0, sort=False, n_threads=1)
         own: Array = offsets[first : first + len(some) + 1].astype(np.int64)
         _claim(
-            np.array_equal(found.offsets, own - own[0]),
+            np.array_equal(starts, own - own[0]),
             f"a code at rows {first} to {first + len(some)} is not found by its hash",
         )
         _claim(
-            np.array_equal(found.ids, ids[own[0] : own[-1]]),
+            np.array_equal(found, ids[own[0] : own[-1]]),
             f"a code at rows {first} to {first + len(some)} stands twice",
         )
-        ascends = found.ids[1:] > found.ids[:-1]
+        ascends = found[1:] > found[:-1]
         ascends[own[1:-1] - own[0] - 1] = True
         _claim(ascends.all(), "the ids of a code do not ascend")
     _claim(np.array_equal(used, arrays["used"]), "`used` are not the bits of the codes")

@@ -125,8 +125,6 @@ class HammingIndex:
 
     # Searching
 
-    # Plain calls are answered without this code: for one query, it takes as long as the search.
-    @_native.plain_calls(Codes, State, Matches, _N_CORES)
     def search_radius(
         self,
         queries: Codes,
@@ -160,7 +158,8 @@ class HammingIndex:
         searcher = self._state.searcher if allowed is None else self._restricted(allowed)
         if out is not None:
             _release(out)
-        return searcher.radius(queries.words, radius, bool(sort), n_threads, "", Matches)
+        found = searcher.radius(queries.words, radius, bool(sort), n_threads)
+        return Matches._of(found)  # noqa: SLF001 - the core's arrays need no check
 
     def search_top_k(
         self,
@@ -193,7 +192,8 @@ class HammingIndex:
         if out is not None:
             _release(out)
         k = min(k, searcher.n_items())
-        return searcher.top_k(queries.words, k, n_threads, Matches)[0]
+        found, _ = searcher.top_k(queries.words, k, n_threads)
+        return Matches._of(found)  # noqa: SLF001 - the core's arrays need no check
 
     def count_radius(
         self,
@@ -259,9 +259,9 @@ class HammingIndex:
         links = []
         for start in range(0, n_codes if radius else 0, PAIR_QUERIES):
             chunk = np.ascontiguousarray(words[start : start + PAIR_QUERIES])
-            near: _native.Answer = searcher.radius(chunk, radius, sort=False, n_threads=_N_CORES)
+            starts, near, _ = searcher.radius(chunk, radius, sort=False, n_threads=_N_CORES)
             rows = np.arange(start, start + len(chunk))
-            links.append(np.stack([np.repeat(rows, np.diff(near.offsets)), near.ids]))
+            links.append(np.stack([np.repeat(rows, np.diff(starts)), near]))
         left, right = np.concatenate([np.zeros((2, 0), np.int64), *links], axis=1)
         ends = np.ones(len(left), bool), (left, right)
         graph = scipy.sparse.coo_array(ends, shape=(n_codes, n_codes))
