@@ -12,12 +12,13 @@ from pathlib import Path
 
 from run import MODALITIES, RESULTS, read
 
-from kinhash.evaluation import multimodal_protocols, reproduction
-from kinhash.evaluation import multimodal_reproduction as multimodal
-from kinhash.evaluation.comparison import Compared, named, verdict
-from kinhash.evaluation.records import record_path
-from kinhash.evaluation.reproduction import cell
-from kinhash.evaluation.tables import heading, show
+from kinhash.show.tables import heading, show
+from kinhash.studies.comparison import Compared, named, verdict
+from kinhash.studies.multimodal import protocols as multimodal_protocols
+from kinhash.studies.multimodal import reproduction as multimodal
+from kinhash.studies.paper import reproduction
+from kinhash.studies.paper.reproduction import cell
+from kinhash.studies.records import record_path
 
 HERE = Path(__file__).parent
 COLUMNS = ("map", "f1@r2", "f1@r0", "precision@r2", "recall@r0")

@@ -12,9 +12,9 @@ import tomllib
 from pathlib import Path
 
 from kinhash.datasets import load
-from kinhash.evaluation import multimodal_reproduction
-from kinhash.evaluation.comparison import compare
-from kinhash.evaluation.reproduction import plan, unseen_plan
+from kinhash.studies.comparison import compare
+from kinhash.studies.multimodal import reproduction as multimodal_reproduction
+from kinhash.studies.paper.reproduction import plan, unseen_plan
 
 RESULTS = Path(__file__).parent / "results"
 MODALITIES = "modalities"  # the protocol of experiments with several; they have rows of their own

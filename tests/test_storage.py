@@ -9,7 +9,6 @@ import safetensors.numpy
 import kinhash
 from kinhash import Codes, SparseHash, storage
 from kinhash.errors import FormatError, InvalidInputError
-from kinhash.storage import save_codes
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -43,20 +42,20 @@ def test_the_same_model_gives_the_same_bytes(model_file, tmp_path, tiny_model):
 @pytest.mark.parametrize("signed", [False, True])
 def test_saved_codes_come_back(tmp_path, rng, signed):
     codes = Codes.from_dense(rng.integers(-1 if signed else 0, 2, (20, 70)), signed=signed)
-    save_codes(tmp_path / "codes.kinhash", codes)
-    assert kinhash.load(tmp_path / "codes.kinhash") == codes
+    codes.save(tmp_path / "codes.kinhash")
+    assert kinhash.load(tmp_path / "codes.kinhash").codes == codes
 
 
 def test_ids_and_the_encoder_are_kept_beside_codes(tmp_path, tiny_model, digits):
     codes = tiny_model.encode(digits[0][:5])
     path = tmp_path / "codes.kinhash"
-    save_codes(path, codes, ids=[9, 8, -7, 6, 5], made_by=tiny_model.encoder_.fingerprint)
-    stored = storage.stored_codes(*storage.read(path))
+    codes.save(path, [9, 8, -7, 6, 5], made_by=tiny_model.encoder_.fingerprint)
+    stored = Codes.load(path)
     assert stored.codes == codes
     assert stored.ids.tolist() == [9, 8, -7, 6, 5]
     assert stored.made_by == tiny_model.encoder_.fingerprint
-    with pytest.raises(InvalidInputError, match="2 ids for 5 codes"):
-        save_codes(path, codes, ids=[1, 2])
+    with pytest.raises(InvalidInputError, match=r"each of 5 codes, got shape \(2,\)"):
+        codes.save(path, [1, 2])
 
 
 def test_only_equal_encoders_have_equal_fingerprints(model_file, tiny_model, digits):
@@ -69,7 +68,7 @@ def test_only_equal_encoders_have_equal_fingerprints(model_file, tiny_model, dig
 def test_files_of_every_past_format_load_for_ever(version):
     model = kinhash.load(GOLDEN / version / "model.kinhash")
     vectors = np.load(GOLDEN / version / "vectors.npy")
-    assert model.encode(vectors) == kinhash.load(GOLDEN / version / "codes.kinhash")
+    assert model.encode(vectors) == kinhash.load(GOLDEN / version / "codes.kinhash").codes
 
 
 def test_every_truncation_is_a_format_error(model_file):
@@ -174,9 +173,7 @@ def test_a_multimodal_model_of_this_format_encodes_as_it_did():
     vectors = np.load(GOLDEN / "v1" / "vectors.npy")
     texts = ["north wind", "south", "west east", "unknown"]
     for modality, rows in (("image", vectors), ("text", texts)):
-        stored = storage.stored_codes(
-            *storage.read(GOLDEN / "v1" / f"multimodal-{modality}.kinhash")
-        )
+        stored = Codes.load(GOLDEN / "v1" / f"multimodal-{modality}.kinhash")
         assert model.encode(rows, modality=modality) == stored.codes
         assert model.encoders_[modality].fingerprint == stored.made_by
 

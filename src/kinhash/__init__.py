@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from kinhash.codes import Codes
     from kinhash.index.hamming import HammingIndex
+    from kinhash.loading import load
     from kinhash.matches import Matches
-    from kinhash.methods import load
     from kinhash.methods.multimodal_sparsehash import MultimodalSparseHash
     from kinhash.methods.sparsehash import SparseHash
-    from kinhash.pairs import Pairs
+    from kinhash.pairs.pairs import Pairs
 
 __all__ = [
     "Codes",
@@ -32,9 +32,9 @@ _HOMES = {
     "HammingIndex": "kinhash.index.hamming",
     "Matches": "kinhash.matches",
     "MultimodalSparseHash": "kinhash.methods.multimodal_sparsehash",
-    "Pairs": "kinhash.pairs",
+    "Pairs": "kinhash.pairs.pairs",
     "SparseHash": "kinhash.methods.sparsehash",
-    "load": "kinhash.methods",
+    "load": "kinhash.loading",
 }
 
 

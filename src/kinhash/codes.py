@@ -1,17 +1,17 @@
 """`Codes`: n sparse codes, packed into 64-bit words."""
 
+import os
 from collections.abc import Iterator, Sequence
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from kinhash import _native
-from kinhash.errors import InvalidInputError
+from kinhash import _native, storage
+from kinhash.arrays import Array
+from kinhash.errors import FormatError, InvalidInputError
 
 MAX_BITS = 1024
-
-Array = npt.NDArray[Any]
 
 
 def words_per_code(n_bits: int, *, signed: bool) -> int:
@@ -176,6 +176,57 @@ class Codes:
         planes = raw.reshape(len(self), n_planes, self._words.shape[1] // n_planes * 8)
         return planes[:, :, :n_bytes].copy().reshape(len(self), n_planes * n_bytes)
 
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        ids: npt.ArrayLike | None = None,
+        *,
+        made_by: str | None = None,
+    ) -> None:
+        """Write the codes to one file, all or nothing; an interrupted save leaves the old file.
+
+        Args:
+            path: The file.
+            ids: `(n,)` integers, the ids of the items; none are stored by default.
+            made_by: The fingerprint of the encoder, against which a search can check its model.
+
+        Raises:
+            InvalidInputError: The ids are not as many integers as there are codes, `made_by` is no
+                string, or the folder cannot be written.
+        """
+        if made_by is not None and not isinstance(made_by, str):
+            raise InvalidInputError(
+                f"`made_by` must be a fingerprint (a string) or None, got {made_by!r}."
+            )
+        header = {
+            "kind": "codes",
+            "n_bits": self.n_bits,
+            "signed": self.signed,
+            "made_by": made_by,
+        }
+        arrays = {"words": self.words}
+        if ids is not None:
+            arrays["ids"] = _checked_ids(ids, len(self))
+        storage.write(path, header, arrays)
+
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> "StoredCodes":
+        """Return the codes of a file that `save` or `kinhash encode` wrote, with their ids.
+
+        Raises:
+            InvalidInputError: There is no such file, or it cannot be read.
+            FormatError: It is damaged, of another program or a newer format, or holds no codes.
+        """
+        header, arrays = storage.read(path)
+        if header.get("kind") != "codes":
+            raise FormatError(
+                f"{path} holds a {header.get('kind')}, not codes. Open it with kinhash.load."
+            )
+        try:
+            return stored_codes(header, arrays)
+        except FormatError as error:
+            raise FormatError(f"{path}: {error}") from error
+
     def check_comparable(self, other: "Codes", mine: str, theirs: str) -> None:
         """Raise unless `other` has the same `n_bits` and `signed`; `mine`, `theirs` name both."""
         if self.n_bits != other.n_bits:
@@ -224,6 +275,46 @@ class Codes:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild, (np.array(self._words), self._n_bits, self._signed)
+
+
+class StoredCodes(NamedTuple):
+    """Codes as a file holds them."""
+
+    codes: Codes
+    ids: Array | None  # int64, (n,)
+    made_by: str | None  # fingerprint of the encoder
+
+
+def stored_codes(header: dict[str, Any], arrays: dict[str, Array]) -> StoredCodes:
+    """Return the codes of a file that `storage.read` has read.
+
+    Raises:
+        FormatError: Something is missing or does not fit.
+    """
+    try:
+        codes = Codes(arrays["words"], header["n_bits"], signed=header["signed"])
+        found = StoredCodes(codes, arrays.get("ids"), header["made_by"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise FormatError(f"the codes are not complete: {error}.") from error
+    if found.ids is not None and (found.ids.dtype != np.int64 or found.ids.shape != (len(codes),)):
+        raise FormatError(
+            f"`ids` must be int64 of shape ({len(codes)},), "
+            f"the file has {found.ids.dtype} of shape {found.ids.shape}."
+        )
+    if found.made_by is not None and not isinstance(found.made_by, str):
+        raise FormatError(f"`made_by` must be a string or null, the file has {found.made_by!r}.")
+    return found
+
+
+def _checked_ids(ids: npt.ArrayLike, n: int) -> Array:
+    checked = np.asarray(ids)
+    if checked.shape != (n,):
+        raise InvalidInputError(
+            f"`ids` must be one id for each of {n} codes, got shape {checked.shape}."
+        )
+    if checked.dtype.kind not in "iu" and checked.size:
+        raise InvalidInputError(f"`ids` must be integers, got dtype {checked.dtype}.")
+    return checked.astype(np.int64)
 
 
 def _rebuild(words: Array, n_bits: int, signed: bool) -> Codes:  # noqa: FBT001 - pickle's call

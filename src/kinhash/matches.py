@@ -1,14 +1,12 @@
 """`Matches`: the ragged answer to a batch of queries."""
 
 from collections.abc import Iterator
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
-import numpy.typing as npt
 
+from kinhash.arrays import Array
 from kinhash.errors import InvalidInputError
-
-Array = npt.NDArray[Any]
 
 
 class Matches:

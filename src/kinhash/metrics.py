@@ -16,10 +16,9 @@ import scipy.sparse
 from scipy.special import digamma
 
 from kinhash import _native
+from kinhash.arrays import Array
 from kinhash.codes import Codes
 from kinhash.errors import InvalidInputError, unknown_name
-
-Array = npt.NDArray[Any]
 
 
 def evaluate_codes(

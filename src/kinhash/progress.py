@@ -1,11 +1,14 @@
 """A progress bar on stderr, shown only to a person at a terminal."""
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Protocol
 
+import rich.progress
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
+
+Progress = Callable[[int, int], None]  # told how many items of how many are done
 
 
 class Report(Protocol):
@@ -34,7 +37,7 @@ def progress_bar(title: str, *, shown: bool = True) -> Iterator[Report]:
         TimeRemainingColumn(),
         TextColumn("{task.fields[note]}"),
     )
-    with Progress(*columns, console=console, transient=True) as progress:
+    with rich.progress.Progress(*columns, console=console, transient=True) as progress:
         task = progress.add_task(title, total=None, note="")
 
         def report(done: int, total: int, note: str = "") -> None:

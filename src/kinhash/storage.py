@@ -12,21 +12,18 @@ import struct
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import safetensors
 import safetensors.numpy
 
-from kinhash.codes import Codes
+from kinhash.arrays import Array
 from kinhash.errors import FormatError, InvalidInputError
 
 FORMAT = 1
 VERSION = importlib.metadata.version("kinhash")
-INDEX_MAGIC = b"kinindex"  # how the other format starts: kinhash.index.files
-
-Array = npt.NDArray[Any]
+INDEX_MAGIC = b"kinindex"  # how the other format starts: kinhash.index.file
 
 _KEY = "kinhash"
 # Stands where the checksum goes while the checksum is computed; no other text looks like it.
@@ -60,15 +57,10 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Array]
         FormatError: It is truncated, damaged, of another program, or of a newer format.
     """
     path = Path(path)
+    if is_index(path):
+        raise FormatError(f"{path} is an index, not a model or codes. Open it with kinhash.load.")
     try:
-        with path.open("rb") as file:
-            if file.read(len(INDEX_MAGIC)) == INDEX_MAGIC:
-                raise FormatError(
-                    f"{path} is an index, not a model or codes. "
-                    "Open it with kinhash.HammingIndex.load."
-                )
-            file.seek(0)
-            raw = file.read()
+        raw = path.read_bytes()
     except OSError as error:
         raise InvalidInputError(f"Cannot read {path}: {reason(error)}.") from error
     entry = _entry(path, raw)
@@ -92,53 +84,17 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Array]
     return entry, arrays
 
 
-class StoredCodes(NamedTuple):
-    """Codes as `save_codes` wrote them."""
-
-    codes: Codes
-    ids: Array | None  # int64, (n,)
-    made_by: str | None  # fingerprint of the encoder
-
-
-def save_codes(
-    path: str | os.PathLike[str],
-    codes: Codes,
-    *,
-    ids: Array | None = None,
-    made_by: str | None = None,
-) -> None:
-    """Write codes, the ids of their items and their encoder's fingerprint, all or nothing."""
-    header = {
-        "kind": "codes",
-        "n_bits": codes.n_bits,
-        "signed": codes.signed,
-        "made_by": made_by,
-    }
-    arrays = {"words": codes.words}
-    if ids is not None:
-        if len(ids) != len(codes):
-            raise InvalidInputError(f"There are {len(ids)} ids for {len(codes)} codes.")
-        arrays["ids"] = np.asarray(ids, np.int64)
-    write(path, header, arrays)
-
-
-def stored_codes(header: dict[str, Any], arrays: dict[str, Array]) -> StoredCodes:
-    """Return the codes of a file that `read` has read.
+def is_index(path: Path) -> bool:
+    """Return whether a file starts as that of an index does.
 
     Raises:
-        FormatError: Something is missing or does not fit.
+        InvalidInputError: There is no such file, or it cannot be read.
     """
     try:
-        codes = Codes(arrays["words"], header["n_bits"], signed=header["signed"])
-        found = StoredCodes(codes, arrays.get("ids"), header["made_by"])
-    except (KeyError, TypeError, ValueError) as error:
-        raise FormatError(f"the codes are not complete: {error}.") from error
-    if found.ids is not None and (found.ids.dtype != np.int64 or found.ids.shape != (len(codes),)):
-        raise FormatError(
-            f"`ids` must be int64 of shape ({len(codes)},), "
-            f"the file has {found.ids.dtype} of shape {found.ids.shape}."
-        )
-    return found
+        with path.open("rb") as file:
+            return file.read(len(INDEX_MAGIC)) == INDEX_MAGIC
+    except OSError as error:
+        raise InvalidInputError(f"Cannot read {path}: {reason(error)}.") from error
 
 
 def _entry(path: Path, raw: bytes) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from sklearn.datasets import load_iris
 
 import kinhash
 from kinhash.cli import app, main
-from kinhash.evaluation.tables import Format as TableFormat
+from kinhash.show.tables import Format as TableFormat
 
 COMMANDS = typer.main.get_command(app.app).commands
 DOCS = Path(__file__).parents[2] / "docs" / "cli.md"

@@ -3,8 +3,8 @@ import json
 import pytest
 
 import kinhash
-from kinhash.evaluation import demo as library
-from kinhash.evaluation import multimodal_demo
+from kinhash.studies import demo as library
+from kinhash.studies.multimodal import demo as multimodal_demo
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import kinhash
-from kinhash import storage
 
 
 def test_the_file_holds_the_codes_of_all_rows_in_their_order(run, model, npz, items, tmp_path):
@@ -12,14 +11,14 @@ def test_the_file_holds_the_codes_of_all_rows_in_their_order(run, model, npz, it
     done = run("encode", model, npz, "--out", out)
     assert (done.code, done.out) == (0, "")
     assert f"Wrote {out}: 120 codes of 16 bits" in done.err
-    assert kinhash.load(out) == kinhash.load(model).encode(items[0])
+    assert kinhash.load(out).codes == kinhash.load(model).encode(items[0])
 
 
 def test_digits_are_encoded_end_to_end(run, tmp_path):
     model, out = tmp_path / "model.kinhash", tmp_path / "codes.kinhash"
     assert run("train", "digits", "--out", model, "--method", "lsh", "--n-bits", "24").code == 0
     assert run("encode", model, "digits", "--out", out).code == 0
-    assert len(kinhash.load(out)) == 1797
+    assert len(kinhash.load(out).codes) == 1797
 
 
 def test_search_answers_with_the_ids_of_the_encoded_file(run, model, csv_file, tmp_path):
@@ -40,7 +39,7 @@ def test_stdin_is_read_as_csv(run, model, csv_file, tmp_path, monkeypatch):
         with csv_file.open() as stream:
             monkeypatch.setattr(sys, "stdin", stream)
             assert run("encode", model, data, "--out", tmp_path / name).code == 0
-    assert kinhash.load(tmp_path / "a") == kinhash.load(tmp_path / "b")
+    assert kinhash.load(tmp_path / "a").codes == kinhash.load(tmp_path / "b").codes
 
 
 def test_a_message_about_stdin_does_not_name_a_temporary_file(run, model, tmp_path, monkeypatch):
@@ -96,7 +95,7 @@ def test_an_existing_file_is_kept_unless_forced(run, model, npz, tmp_path):
     assert "exists already. Pass --force" in done.err
     assert out.read_text() == "precious"
     assert run("encode", model, npz, "--out", out, "--force").code == 0
-    assert len(kinhash.load(out)) == 120
+    assert len(kinhash.load(out).codes) == 120
 
 
 def test_an_input_is_never_replaced(run, model, npz):
@@ -116,15 +115,15 @@ def test_each_modality_is_encoded_by_its_own_encoder(
     assert (done.code, done.out) == (0, "")
     rows = {"image": items[0], "text": texts}[modality]
     model = kinhash.load(pair_model)
-    assert kinhash.load(out) == model.encode(rows, modality=modality)
-    made_by = storage.stored_codes(*storage.read(out)).made_by
+    assert kinhash.load(out).codes == model.encode(rows, modality=modality)
+    made_by = kinhash.load(out).made_by
     assert made_by == model.encoders_[modality].fingerprint
 
 
 def test_a_plain_file_is_the_modality_that_is_named(run, pair_model, npz, items, tmp_path):
     out = tmp_path / "codes.kinhash"
     assert run("encode", pair_model, npz, "--modality", "image", "--out", out).code == 0
-    assert kinhash.load(out) == kinhash.load(pair_model).encode(items[0], modality="image")
+    assert kinhash.load(out).codes == kinhash.load(pair_model).encode(items[0], modality="image")
 
 
 def test_another_array_is_the_modality_if_features_says_so(run, pair_model, items, tmp_path):
@@ -132,7 +131,7 @@ def test_another_array_is_the_modality_if_features_says_so(run, pair_model, item
     np.savez(tmp_path / "two.npz", image=-items[0], photo=items[0])
     words = ("--modality", "image", "--features", "photo", "--out", out)
     assert run("encode", pair_model, tmp_path / "two.npz", *words).code == 0
-    assert kinhash.load(out) == kinhash.load(pair_model).encode(items[0], modality="image")
+    assert kinhash.load(out).codes == kinhash.load(pair_model).encode(items[0], modality="image")
 
 
 def test_texts_come_from_a_column_of_stdin(run, pair_model, tmp_path, monkeypatch):
@@ -142,7 +141,7 @@ def test_texts_come_from_a_column_of_stdin(run, pair_model, tmp_path, monkeypatc
         monkeypatch.setattr(sys, "stdin", stream)
         assert run("encode", pair_model, "-", "--modality", "text", "--out", out).code == 0
     expected = kinhash.load(pair_model).encode(["red rose", "blue"], modality="text")
-    stored = storage.stored_codes(*storage.read(out))
+    stored = kinhash.load(out)
     assert stored.codes == expected
     assert stored.ids.tolist() == [7, 9]
 
@@ -153,7 +152,7 @@ def test_rows_without_a_known_word_are_counted(run, pair_model, tmp_path):
     done = run("encode", pair_model, tmp_path / "texts.npz", "--modality", "text", "--out", out)
     assert done.code == 0
     assert "warning: 2 rows have no known word or entry, and so the empty code." in done.err
-    assert kinhash.load(out).n_active.tolist()[1:] == [0, 0]
+    assert kinhash.load(out).codes.n_active.tolist()[1:] == [0, 0]
 
 
 def test_a_model_of_several_modalities_must_be_told_which(run, pair_model, pairs, tmp_path):

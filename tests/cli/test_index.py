@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import kinhash
-from kinhash import storage
 from kinhash.cli.options import Memory
 from kinhash.index.planner import MEMORY
 
@@ -20,7 +19,7 @@ def test_the_index_holds_the_items_of_the_codes(run, codes, tmp_path):
     done = run("index", codes, "--out", out)
     assert (done.code, done.out) == (0, "")
     index = kinhash.HammingIndex.load(out)
-    stored = kinhash.load(codes)
+    stored = kinhash.load(codes).codes
     assert (len(index), index.n_bits, index.signed) == (120, 16, False)
     assert index.memory == "balanced"
     assert re.fullmatch(
@@ -48,7 +47,7 @@ def test_the_ids_of_the_encoded_file_are_kept(run, model, csv_file, tmp_path):
 
 
 def test_no_items_are_an_index_too(run, codes, model, npz, tmp_path):
-    storage.save_codes(tmp_path / "codes", kinhash.load(codes)[:0])
+    kinhash.load(codes).codes[:0].save(tmp_path / "codes")
     done = run("index", tmp_path / "codes", "--out", tmp_path / "items")
     assert done.code == 0
     assert "0 items with 0 different codes, 0.0 bytes per item." in done.err
@@ -88,9 +87,9 @@ def test_an_index_is_no_codes_and_no_model(run, index, npz, tmp_path):
 
 
 def test_an_id_that_comes_twice_is_named(run, codes, model, npz, tmp_path):
-    stored = kinhash.load(codes)
+    stored = kinhash.load(codes).codes
     path = tmp_path / "codes"
-    storage.save_codes(path, stored, ids=np.arange(len(stored)) // 2 + 7)
+    stored.save(path, np.arange(len(stored)) // 2 + 7)
     for words in (
         ("index", path, "--out", tmp_path / "items"),
         ("search", path, "--model", model, "--queries", npz, "--radius", "1"),

@@ -42,7 +42,7 @@ def test_the_table_marks_what_differs_from_the_defaults(run, model):
 
 def test_codes_show_their_numbers(run, codes):
     found = json.loads(run("info", codes, "--format", "json").out)
-    dense = kinhash.load(codes).to_dense()
+    dense = kinhash.load(codes).codes.to_dense()
     n_active = dense.sum(axis=1)
     assert (found["kind"], found["n"], found["n_bits"], found["signed"]) == (
         "codes",
@@ -69,7 +69,7 @@ def test_an_index_shows_its_numbers_and_structures(run, index, codes):
         "n": 120,
         "n_bits": 16,
         "signed": False,
-        "unique_codes": kinhash.load(codes).n_unique,
+        "unique_codes": kinhash.load(codes).codes.n_unique,
         "memory": "balanced",
     }
     assert structures.keys() == {"lookup"}  # with few items, that is all
@@ -97,7 +97,7 @@ def test_a_larger_index_shows_what_its_memory_setting_built(run, rng, tmp_path, 
 
 def test_an_empty_index_has_no_bytes_per_item(run, codes, tmp_path):
     path = tmp_path / "items.kinhash"
-    kinhash.HammingIndex(kinhash.load(codes)[:0]).save(path)
+    kinhash.HammingIndex(kinhash.load(codes).codes[:0]).save(path)
     facts = json.loads(run("info", path, "--format", "json").out)
     assert (facts["n"], facts["unique_codes"], facts["bytes_per_item"]) == (0, 0, None)
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from kinhash.datasets import nus_wide
-from kinhash.evaluation import multimodal_reproduction, reproduction
+from kinhash.studies.multimodal import reproduction as multimodal_reproduction
+from kinhash.studies.paper import reproduction
 
 CONCEPTS = [f"concept{i:02d}" for i in range(81)]
 SMALL = {

@@ -13,7 +13,7 @@ from kinhash import Codes, HammingIndex
 @pytest.fixture(scope="module")
 def distances(codes):
     """The distance of every two items, by comparing their entries one by one."""
-    dense = kinhash.load(codes).to_dense()
+    dense = kinhash.load(codes).codes.to_dense()
     return (dense[:, None] != dense[None]).sum(axis=2)
 
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from kinhash.datasets import cifar10, load
-from kinhash.datasets.gist import gist
 from kinhash.errors import InvalidInputError
+from kinhash.features.gist import gist
 
 N = 4
 NAMES = ["airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"]

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import kinhash
-from kinhash import Codes, HammingIndex, _native, storage
+from kinhash import Codes, HammingIndex, _native
 from kinhash.errors import FormatError, InvalidInputError
 from kinhash.index import files, planner
 
@@ -232,7 +232,7 @@ def test_a_newer_format_is_refused(saved):
 
 def test_codes_and_models_are_named_and_refused(tmp_path, tiny_model, rng):
     path = tmp_path / "other.kinhash"
-    storage.save_codes(path, clustered(rng, 9))
+    clustered(rng, 9).save(path)
     with pytest.raises(FormatError, match=r"is not an index but holds codes.*kinhash\.load"):
         HammingIndex.load(path)
     tiny_model.save(path)

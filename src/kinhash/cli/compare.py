@@ -60,9 +60,9 @@ def compare(
     from kinhash.cli import inputs
     from kinhash.cli.messages import note
     from kinhash.cli.results import emit
-    from kinhash.evaluation import comparison
-    from kinhash.evaluation.tables import render
     from kinhash.progress import progress_bar
+    from kinhash.show.tables import render
+    from kinhash.studies import comparison
 
     plan = comparison.planned(
         [name.strip() for name in methods.split(",")], options.whole_numbers(bits, "--bits")

@@ -39,10 +39,10 @@ def demo(
     from kinhash.cli import outputs
     from kinhash.cli.messages import note
     from kinhash.cli.results import emit
-    from kinhash.evaluation import demo as single
-    from kinhash.evaluation import multimodal_demo as several
-    from kinhash.evaluation.tables import render
     from kinhash.progress import progress_bar
+    from kinhash.show.tables import render
+    from kinhash.studies import demo as single
+    from kinhash.studies.multimodal import demo as several
 
     run = several.run_multimodal_demo if multimodal else single.run_demo
     folder = out or Path("kinhash-demo-multimodal" if multimodal else "kinhash-demo")

@@ -23,7 +23,6 @@ def encode(
     """
     from kinhash.cli import inputs, outputs
     from kinhash.cli.messages import note
-    from kinhash.storage import save_codes
 
     outputs.check_output(out, force=force, inputs=(model, data))
     method = inputs.load_model(model)
@@ -34,7 +33,7 @@ def encode(
     )
     codes, is_known = inputs.encoded(method, dataset, modality)
     made_by = inputs.encoder_of(method, modality).fingerprint
-    save_codes(out, codes, ids=dataset.ids, made_by=made_by)
+    codes.save(out, dataset.ids, made_by=made_by)
     note(f"Wrote {out}: {len(codes):,} codes of {codes.n_bits} bits, {codes.n_unique:,} different.")
     if not is_known.all():
         n_empty = int((~is_known).sum())

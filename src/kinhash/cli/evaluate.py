@@ -180,7 +180,7 @@ def _of_directions(
 
 
 def _shown_directions(rows: list[dict[str, Any]], output: options.Format) -> str:
-    from kinhash.evaluation.tables import render
+    from kinhash.show.tables import render
 
     if output is options.Format.JSON:
         return render(rows, "json")
@@ -222,7 +222,7 @@ def _labels(dataset: "Dataset") -> Any:  # noqa: ANN401 - an array
 
 def _shown(measures: dict[str, Any], output: options.Format) -> str:
     from kinhash.cli.results import as_json
-    from kinhash.evaluation.tables import render
+    from kinhash.show.tables import render
 
     if output is options.Format.JSON:
         return as_json(measures)
@@ -233,7 +233,7 @@ def _shown(measures: dict[str, Any], output: options.Format) -> str:
 
 def _by_condition(measures: dict[str, Any]) -> list[dict[str, Any]]:
     """Return one row per radius and ranking length, for a table that fits a terminal."""
-    from kinhash.evaluation.tables import heading
+    from kinhash.show.tables import heading
 
     rows: dict[str, dict[str, Any]] = {}
     for key, value in measures.items():

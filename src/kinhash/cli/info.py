@@ -8,9 +8,9 @@ import typer
 from kinhash.cli import options
 
 if TYPE_CHECKING:  # these take half a second to import
+    from kinhash.arrays import Array
     from kinhash.cli.inputs import AnyMethod
     from kinhash.codes import Codes
-    from kinhash.index.files import Array
     from kinhash.methods import HashMethod, MultimodalMethod
 
 
@@ -41,13 +41,13 @@ def info(
 
 def _other_facts(file: Path) -> dict[str, Any]:
     from kinhash import storage
-    from kinhash.codes import Codes
-    from kinhash.methods import load
+    from kinhash.codes import StoredCodes
+    from kinhash.loading import load
 
     header, _ = storage.read(file)
-    found = load(file)
+    found: Any = load(file)
     facts = {name: header[name] for name in ("kind", "format", "kinhash")}
-    return facts | (_of_codes(found) if isinstance(found, Codes) else _of_model(found))
+    return facts | (_of_codes(found.codes) if isinstance(found, StoredCodes) else _of_model(found))
 
 
 def _index_facts(file: Path, *, verify: bool) -> dict[str, Any]:
@@ -127,7 +127,7 @@ def _of_encoders(model: "MultimodalMethod") -> dict[str, Any]:
 
 def _shown(facts: dict[str, Any], output: options.Format) -> str:
     from kinhash.cli.results import as_json
-    from kinhash.evaluation.tables import render, show
+    from kinhash.show.tables import render, show
 
     if output is options.Format.JSON:
         return as_json(facts)

@@ -10,15 +10,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kinhash.codes import Codes
+from kinhash.codes import Codes, StoredCodes
 from kinhash.datasets import Dataset
 from kinhash.datasets import load as load_dataset
 from kinhash.encoders import Encoder
-from kinhash.errors import FormatError, InvalidInputError, unknown_name
+from kinhash.errors import InvalidInputError, unknown_name
 from kinhash.index.hamming import HammingIndex
-from kinhash.methods import HashMethod, MultimodalMethod, load
+from kinhash.loading import load
+from kinhash.methods import HashMethod, MultimodalMethod
 from kinhash.progress import progress_bar
-from kinhash.storage import INDEX_MAGIC, StoredCodes, read, stored_codes
+from kinhash.storage import INDEX_MAGIC
 
 STDIN = "-"
 STDIN_NAME = "standard input"
@@ -157,13 +158,10 @@ def load_codes(path: Path, wanted: str = "codes, such as `kinhash encode` writes
     """
     if holds_index(path):
         raise _unwanted(path, wanted, "an index")
-    header, arrays = read(path)
-    if header.get("kind") != "codes":
-        raise _unwanted(path, wanted, f"a {header.get('kind')}")
-    try:
-        return stored_codes(header, arrays)
-    except FormatError as error:
-        raise FormatError(f"{path}: {error}") from error
+    found = load(path)
+    if not isinstance(found, StoredCodes):
+        raise _unwanted(path, wanted, "a model")
+    return found
 
 
 def load_items(path: Path, model: AnyMethod) -> HammingIndex:

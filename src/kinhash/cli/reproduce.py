@@ -51,10 +51,10 @@ def reproduce(
     from kinhash.cli import inputs
     from kinhash.cli.messages import note
     from kinhash.cli.results import emit
-    from kinhash.evaluation import experiments
-    from kinhash.evaluation.reproduction import REPORT
-    from kinhash.evaluation.tables import render
     from kinhash.progress import progress_bar
+    from kinhash.show.tables import render
+    from kinhash.studies import experiments
+    from kinhash.studies.paper.reproduction import REPORT
 
     experiments.check_name(experiment)  # an unknown one is refused before anything is loaded
     data = inputs.load_data(experiment, features=None, labels=None, ids=None, root=root)

@@ -235,7 +235,7 @@ def _rows(answers: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 
 
 def _table_lines(answers: Iterable[dict[str, Any]]) -> Iterator[str]:
-    from kinhash.evaluation.tables import render
+    from kinhash.show.tables import render
 
     text = render(list(_rows(answers)), "table")
     if text:

@@ -6,16 +6,17 @@ from pathlib import Path
 
 from kinhash.datasets.cifar10 import load_cifar10
 from kinhash.datasets.corel5k import load_corel5k, load_corel5k_tags
-from kinhash.datasets.dataset import Dataset, Progress, with_modalities
+from kinhash.datasets.dataset import Dataset, with_modalities
 from kinhash.datasets.digit_words import load_digit_words
 from kinhash.datasets.digits import load_digits
 from kinhash.datasets.fashion_mnist import load_fashion_mnist
 from kinhash.datasets.fashion_products import load_fashion_products
-from kinhash.datasets.files import SUFFIXES, load_file
 from kinhash.datasets.locations import data_root
 from kinhash.datasets.nus_wide import load_nus_wide
+from kinhash.datasets.user_files.reader import SUFFIXES, load_file
 from kinhash.datasets.wikipedia import load_wikipedia
 from kinhash.errors import InvalidInputError, unknown_name
+from kinhash.progress import Progress
 
 DATASETS: dict[str, Callable[[Path, str | None, Progress | None], Dataset]] = {
     "cifar10": load_cifar10,

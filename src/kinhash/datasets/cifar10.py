@@ -7,12 +7,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from kinhash.datasets.dataset import Dataset, Progress
-from kinhash.datasets.feature_cache import cached_features, fingerprint
-from kinhash.datasets.gist import GIST_VERSION, N_FEATURES, gist
+from kinhash.arrays import Bytes
+from kinhash.datasets.dataset import Dataset
 from kinhash.datasets.locations import missing_data
 from kinhash.datasets.pickles import read_pickle
 from kinhash.errors import InvalidInputError, unknown_name
+from kinhash.features.cache import cached_features, fingerprint
+from kinhash.features.gist import GIST_VERSION, N_FEATURES, gist
+from kinhash.progress import Progress
 
 BATCHES = (*(f"data_batch_{i}" for i in range(1, 6)), "test_batch")
 NAMES_FILE = "batches.meta"
@@ -21,8 +23,6 @@ N_CLASSES = 10
 SIDE = 32
 
 _IMAGE_BYTES = 3 * SIDE * SIDE  # the red, green and blue planes
-
-Bytes = npt.NDArray[np.uint8]
 
 
 class Layout(NamedTuple):

@@ -6,11 +6,12 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from kinhash.datasets.dataset import Dataset, Progress
+from kinhash.datasets.dataset import Dataset
 from kinhash.datasets.locations import find_folder
-from kinhash.datasets.photo_features import cached_photo_features
 from kinhash.datasets.photos import read_photos, read_rows, whole_numbers
 from kinhash.errors import InvalidInputError, unknown_name
+from kinhash.features.photographs import cached_photo_features
+from kinhash.progress import Progress
 
 FOLDER = "corel5k"
 TABLE = "photos.csv"

@@ -1,6 +1,6 @@
 """Dataset: vectors with what is known about them, and how it is split for evaluation."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any
@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from kinhash.errors import InvalidInputError, unknown_name
 
-Progress = Callable[[int, int], None]
 """Called with (items done, items in all) during long work."""
 
 

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import numpy as np
 
-from kinhash.datasets.dataset import Dataset, Progress
+from kinhash.datasets.dataset import Dataset
 from kinhash.datasets.digits import load_digits
+from kinhash.progress import Progress
 
 NAMES = (
     ("zero", "null", "cero"),

@@ -5,8 +5,9 @@ from pathlib import Path
 import numpy as np
 import sklearn.datasets
 
-from kinhash.datasets.dataset import Dataset, Progress
+from kinhash.datasets.dataset import Dataset
 from kinhash.errors import unknown_name
+from kinhash.progress import Progress
 
 
 def load_digits(

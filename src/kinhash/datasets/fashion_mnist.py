@@ -9,9 +9,10 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from kinhash.datasets.dataset import Dataset, Progress
+from kinhash.datasets.dataset import Dataset
 from kinhash.datasets.locations import data_root, missing_data, user_cache
 from kinhash.errors import InvalidInputError, unknown_name
+from kinhash.progress import Progress
 
 FOLDER = "fashion-mnist"
 # Where the Debian package dataset-fashion-mnist puts the files.

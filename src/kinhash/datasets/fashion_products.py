@@ -4,12 +4,13 @@ from pathlib import Path
 
 import numpy as np
 
-from kinhash.datasets.dataset import Dataset, Progress
-from kinhash.datasets.fields import as_labels
+from kinhash.datasets.dataset import Dataset
 from kinhash.datasets.locations import find_folder
-from kinhash.datasets.photo_features import cached_photo_features
 from kinhash.datasets.photos import read_photos, read_rows, whole_numbers
+from kinhash.datasets.user_files.fields import as_labels
 from kinhash.errors import unknown_name
+from kinhash.features.photographs import cached_photo_features
+from kinhash.progress import Progress
 
 FOLDER = "fashion-products"
 TABLE = "products.csv"

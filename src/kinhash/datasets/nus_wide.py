@@ -10,9 +10,11 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
-from kinhash.datasets.dataset import Dataset, Progress
+from kinhash.arrays import Bytes, Floats
+from kinhash.datasets.dataset import Dataset
 from kinhash.datasets.locations import missing_data
 from kinhash.errors import InvalidInputError, unknown_name
+from kinhash.progress import Progress
 
 FOLDERS = ("nus-wide", "NUS-WIDE")
 CONCEPTS = "ConceptsList/Concepts81.txt"
@@ -32,9 +34,6 @@ N_WORDS = 500
 
 _BLOCK_BYTES = 1 << 24
 _BLOCK_ROWS = 4_096
-
-Bytes = npt.NDArray[np.uint8]
-Floats = npt.NDArray[np.float32]
 
 
 def load_nus_wide(

@@ -12,11 +12,12 @@ import numpy.typing as npt
 import scipy.io
 from scipy.io.matlab import MatReadError
 
-from kinhash.datasets.array_files import read_arrays
-from kinhash.datasets.dataset import Dataset, Progress
-from kinhash.datasets.fields import as_labels, as_vectors
+from kinhash.datasets.dataset import Dataset
 from kinhash.datasets.locations import missing_data
+from kinhash.datasets.user_files.arrays import read_arrays
+from kinhash.datasets.user_files.fields import as_labels, as_vectors
 from kinhash.errors import InvalidInputError, unknown_name
+from kinhash.progress import Progress
 
 FOLDERS = ("wikipedia", "wikipedia_dataset")
 ARRAYS = "wikipedia.npz"

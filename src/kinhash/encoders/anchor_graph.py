@@ -1,16 +1,13 @@
 """`AnchorGraphEncoder`: eigenfunctions of a graph that joins each item to its nearest anchors."""
 
 import dataclasses
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from kinhash.arrays import Array
 from kinhash.encoders.base import shape_of
 from kinhash.encoders.blocks import BlockEncoder
 from kinhash.encoders.vectors import squared_distances
-
-Array = npt.NDArray[Any]
 
 
 def nearest_anchors(X: Array, anchors: Array, n_nearest: int) -> tuple[Array, Array]:

@@ -7,14 +7,12 @@ import os
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse
 
+from kinhash.arrays import Array
 from kinhash.codes import Codes, words_per_code
 from kinhash.encoders.vectors import as_float32, check_finite, check_finite_entries, is_sparse
 from kinhash.errors import FormatError, InvalidInputError
-
-Array = npt.NDArray[Any]
 
 CHUNK_BYTES = 2**26  # converted at a time: bounds the memory for inputs that are not float32
 

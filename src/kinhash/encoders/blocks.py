@@ -9,13 +9,11 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from threadpoolctl import ThreadpoolController
 
 from kinhash import _native
+from kinhash.arrays import Array
 from kinhash.encoders.base import Encoder
-
-Array = npt.NDArray[Any]
 
 BLOCK_ROWS = 256
 

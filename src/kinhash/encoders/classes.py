@@ -5,13 +5,11 @@ import functools
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from kinhash.arrays import Array
 from kinhash.encoders.base import shape_of
 from kinhash.encoders.blocks import BlockEncoder
 from kinhash.encoders.kernel import rbf
-
-Array = npt.NDArray[Any]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -1,16 +1,13 @@
 """`KernelEncoder`: signs of projections of an RBF kernel with a few anchors."""
 
 import dataclasses
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from kinhash.arrays import Array
 from kinhash.encoders.base import shape_of
 from kinhash.encoders.blocks import BlockEncoder
 from kinhash.encoders.vectors import squared_distances
-
-Array = npt.NDArray[Any]
 
 
 def rbf(X: Array, anchors: Array, gamma: float) -> Array:

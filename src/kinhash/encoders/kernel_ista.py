@@ -1,18 +1,15 @@
 """`KernelIstaEncoder`: sparse codes of an RBF kernel with a few anchors."""
 
 import dataclasses
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from kinhash.arrays import Array
 from kinhash.encoders.base import shape_of
 from kinhash.encoders.blocks import BlockEncoder
 from kinhash.encoders.kernel import rbf
 from kinhash.encoders.network import ista
 from kinhash.encoders.vectors import unit_length
-
-Array = npt.NDArray[Any]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -4,11 +4,9 @@ import dataclasses
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from kinhash.arrays import Array
 from kinhash.encoders.network import NetworkEncoder
-
-Array = npt.NDArray[Any]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

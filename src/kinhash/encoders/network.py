@@ -6,13 +6,11 @@ import math
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from kinhash import _native
+from kinhash.arrays import Array
 from kinhash.encoders.base import Encoder, shape_of
 from kinhash.encoders.vectors import as_float32, unit_length
-
-Array = npt.NDArray[Any]
 
 # An output o = tanh(beta h) is nearest to 1 when o > 1/2, that is h > atanh(1/2) / beta.
 HALF_WAY = math.atanh(0.5)

@@ -3,12 +3,10 @@
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse
 
+from kinhash.arrays import Array
 from kinhash.errors import InvalidInputError
-
-Array = npt.NDArray[Any]
 
 CHUNK_ROWS = 8192  # rows looked at a time
 

@@ -13,15 +13,15 @@ import numpy.typing as npt
 import scipy.sparse
 from sklearn.preprocessing import normalize
 
+from kinhash.arrays import Array
 from kinhash.codes import Codes
 from kinhash.datasets import Dataset
-from kinhash.datasets.words import Words, are_texts
 from kinhash.errors import InvalidInputError
 from kinhash.methods import MultimodalMethod
-from kinhash.methods.base import standardisation
+from kinhash.methods.standardisation import standardisation
 from kinhash.metrics import evaluate_codes, evaluate_vectors
+from kinhash.vocabulary import Words, are_texts
 
-Array = npt.NDArray[Any]
 Rows = npt.NDArray[np.int64]
 
 RADII = (0, 2)

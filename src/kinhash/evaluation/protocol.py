@@ -5,18 +5,15 @@ import hashlib
 import math
 import time
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from kinhash.arrays import Array
 from kinhash.codes import Codes
 from kinhash.datasets import Dataset, Split
 from kinhash.errors import InvalidInputError
 from kinhash.methods import HashMethod
 from kinhash.metrics import evaluate_codes, evaluate_vectors
-
-Array = npt.NDArray[Any]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

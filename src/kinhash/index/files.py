@@ -14,14 +14,12 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from kinhash import _native, storage
+from kinhash.arrays import Array
 from kinhash.codes import Codes
 from kinhash.errors import FormatError, InvalidInputError
 from kinhash.index import planner
-
-Array = npt.NDArray[Any]
 
 FORMAT = 2
 VERIFIED_BELOW = 256 * 2**20  # bytes up to which a file is verified unless told otherwise

@@ -3,7 +3,7 @@
 import os
 import threading
 from collections.abc import Iterator
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -11,13 +11,12 @@ import scipy.sparse
 import scipy.sparse.csgraph
 
 from kinhash import _native
+from kinhash.arrays import Array
 from kinhash.codes import Codes
 from kinhash.errors import InvalidInputError
 from kinhash.index import files, planner
 from kinhash.index.segments import Segment, State
 from kinhash.matches import Matches
-
-Array = npt.NDArray[Any]
 
 _N_CORES = os.cpu_count() or 1
 PAIR_QUERIES = 4096  # codes whose neighbours are found at a time when grouping duplicates

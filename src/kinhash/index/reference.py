@@ -1,16 +1,14 @@
 """The specification of exact search: the same answers as any index, in a few lines of NumPy."""
 
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from kinhash.arrays import Array
 from kinhash.codes import Codes
 from kinhash.errors import InvalidInputError
 from kinhash.matches import Matches
-
-Array = npt.NDArray[Any]
 
 CHUNK_BYTES = 64 * 2**20
 

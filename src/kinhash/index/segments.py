@@ -5,12 +5,10 @@ import functools
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from kinhash import _native
+from kinhash.arrays import Array
 from kinhash.index import planner
-
-Array = npt.NDArray[Any]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

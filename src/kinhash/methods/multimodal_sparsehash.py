@@ -7,23 +7,20 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from kinhash.arguments import check_choice, check_integer, check_number
 from kinhash.codes import Codes
-from kinhash.datasets.words import N_WORDS
 from kinhash.encoders import Encoder, IstaEncoder, KernelIstaEncoder
 from kinhash.encoders.blocks import one_blas_thread
 from kinhash.errors import CollapseWarning
-from kinhash.methods.descent import initial_dictionary
-from kinhash.methods.gaussian_units import GaussianUnits, units_at_rows
-from kinhash.methods.modalities import Modality, per_modality
-from kinhash.methods.multimodal import AnyPairs, MultimodalMethod
-from kinhash.methods.parameters import check_choice, check_integer, check_number
-from kinhash.methods.sparsity import Sparsity
-from kinhash.methods.views import view_source
+from kinhash.methods.modalities.modality import Modality, per_modality
+from kinhash.methods.modalities.model import AnyPairs, MultimodalMethod
+from kinhash.methods.networks.descent import initial_dictionary
+from kinhash.methods.networks.sparsity import Sparsity
+from kinhash.methods.parts.gaussian_units import GaussianUnits, units_at_rows
+from kinhash.methods.supervision.views import view_source
 from kinhash.progress import progress_bar
-
-Array = npt.NDArray[Any]
+from kinhash.vocabulary import N_WORDS
 
 N_ANCHORS = 2000  # of a dense modality
 MAX_CHECKED_ROWS = 10_000

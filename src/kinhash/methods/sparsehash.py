@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from kinhash.methods.parameters import check_choice, check_integer
-from kinhash.methods.siamese import SiameseMethod
-from kinhash.methods.sparsity import Sparsity
+from kinhash.arguments import check_choice, check_integer
+from kinhash.methods.networks.siamese import SiameseMethod
+from kinhash.methods.networks.sparsity import Sparsity
 
 
 class SparseHash(Sparsity, SiameseMethod):

@@ -8,17 +8,15 @@ from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
+from kinhash.arrays import Array
 from kinhash.encoders import CHUNK_ROWS, Encoder, as_float32, is_sparse, unit_length
 from kinhash.pairs import Source
 from kinhash.progress import Report
 from kinhash.training.losses import PairLoss, mean_distances
 from kinhash.training.network import MultimodalNetwork
-
-Array = npt.NDArray[Any]
 
 # Standardised inputs up to this size are kept in memory; larger ones are read batch by batch.
 RESIDENT_BYTES = 128 * 2**20

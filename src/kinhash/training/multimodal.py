@@ -3,17 +3,14 @@
 import dataclasses
 import itertools
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from kinhash.arrays import Array
 from kinhash.training.loop import Inputs
 from kinhash.training.losses import PairLoss, SparseHashLoss
-
-Array = npt.NDArray[Any]
 
 
 class MultimodalInputs:

@@ -1,0 +1,1 @@
+"""The user's own files as data sets."""

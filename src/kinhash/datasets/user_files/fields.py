@@ -1,0 +1,151 @@
+"""How a user's arrays become the fields of a `Dataset`, and what is said when they cannot."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from kinhash.arrays import Array
+from kinhash.errors import InvalidInputError
+
+Labels = npt.NDArray[np.int64] | npt.NDArray[np.uint8]
+
+
+def choose(
+    option: str, asked: str | None, usual: Sequence[str], found: Sequence[str], source: str
+) -> str | None:
+    """Return the name among `found` that plays a role: the one asked for, or the usual one.
+
+    Raises:
+        InvalidInputError: The name asked for is not there, or several usual ones are, or the same
+            name is there twice.
+    """
+    matching = [name for name in found if name in (usual if asked is None else (asked,))]
+    if asked is not None and not matching:
+        raise InvalidInputError(
+            f"`{option}` must name one of {', '.join(found) or 'nothing'} in {source}, "
+            f"got {asked!r}."
+        )
+    if len(matching) > 1:
+        raise InvalidInputError(
+            f"{source} has {' and '.join(matching)}, of which only one can be the {option}. "
+            f"Name it with `{option}`, or rename the other."
+        )
+    return matching[0] if matching else None
+
+
+def as_vectors(array: Array, source: str) -> npt.NDArray[np.float32]:
+    """Return numbers of shape (n, d) as float32; float32 itself is not copied."""
+    if array.ndim != 2 or array.dtype.kind not in "fiub" or 0 in array.shape:
+        raise InvalidInputError(
+            f"{source} must hold numbers of shape (n, d), n and d at least 1, "
+            f"got {array.dtype} of shape {array.shape}."
+        )
+    # A value too large for float32 becomes infinite: whoever uses the vectors names its row.
+    with np.errstate(over="ignore"):
+        return array.astype(np.float32, copy=False)
+
+
+def as_labels(array: Array, source: str) -> tuple[Labels, tuple[str, ...] | None]:
+    """Return class numbers, or a 0/1 matrix, and the names if the classes were given by name."""
+    if array.ndim == 2 and array.dtype.kind in "fiub":
+        if not np.isin(array, (0, 1)).all():
+            raise InvalidInputError(
+                f"{source} is two-dimensional and must hold 0 and 1 only. "
+                "Give one class per item as a one-dimensional array."
+            )
+        return array.astype(np.uint8), None
+    if array.ndim != 1 or array.dtype.kind not in "fiubUST":
+        raise InvalidInputError(
+            f"{source} must hold class numbers, class names or a 0/1 matrix, "
+            f"got {array.dtype} of shape {array.shape}."
+        )
+    if array.dtype.kind in "UST":
+        return _factorised(array, source)
+    return _whole_numbers(array, source), None
+
+
+def as_modality(array: Array, source: str) -> npt.NDArray[np.float32] | tuple[str, ...]:
+    """Return numbers of shape (n, d) as float32, or strings of shape (n,) as texts."""
+    if array.ndim == 1 and array.dtype.kind in "UST":
+        return tuple(str(text) for text in _decoded(array, source))
+    if array.ndim != 2 or array.dtype.kind not in "fiub":
+        raise InvalidInputError(
+            f"{source} must hold vectors, numbers of shape (n, d), or texts, strings of shape "
+            f"(n,), got {array.dtype} of shape {array.shape}."
+        )
+    return as_vectors(array, source)
+
+
+def check_paired(modalities: Mapping[str, Any], source: str) -> None:
+    """Raise unless all modalities have the same number of rows."""
+    (first, rows), *others = modalities.items()
+    for name, values in others:
+        if len(values) != len(rows):
+            raise InvalidInputError(
+                f"Row i of each modality must be item i, but in {source} {first!r} has "
+                f"{len(rows)} rows and {name!r} has {len(values)}."
+            )
+
+
+def vectors_of(modalities: Mapping[str, Any]) -> npt.NDArray[np.float32]:
+    """Return what stands for the items where one kind of vectors is wanted: the first there is.
+
+    Of texts alone, the vectors are how many letters each has.
+    """
+    for values in modalities.values():
+        if isinstance(values, np.ndarray):
+            return values
+    texts = next(iter(modalities.values()))
+    return np.array([[len(text)] for text in texts], np.float32)
+
+
+def _decoded(array: Array, source: str) -> Array:
+    """Return strings; bytes are text in UTF-8."""
+    if array.dtype.kind != "S":
+        return array
+    try:
+        return np.char.decode(array, "utf-8")
+    except UnicodeDecodeError as error:
+        raise InvalidInputError(f"{source} must hold text in UTF-8: {error}.") from error
+
+
+def _factorised(array: Array, source: str) -> tuple[npt.NDArray[np.int64], tuple[str, ...]]:
+    array = _decoded(array, source)
+    names, numbers = np.unique(array, return_inverse=True)
+    if names.size and names[0] == "":
+        n_missing = int((array == "").sum())
+        raise InvalidInputError(f"{source} must name a class for each item, {n_missing} are empty.")
+    return numbers.astype(np.int64), tuple(str(name) for name in names)
+
+
+def as_ids(array: Array, source: str) -> npt.NDArray[np.int64]:
+    """Return whole numbers of shape (n,) as int64."""
+    if array.ndim != 1 or array.dtype.kind not in "fiu":
+        raise InvalidInputError(
+            f"{source} must hold one whole number per item, "
+            f"got {array.dtype} of shape {array.shape}."
+        )
+    return _whole_numbers(array, source)
+
+
+def _whole_numbers(array: Array, source: str) -> npt.NDArray[np.int64]:
+    if array.dtype.kind == "f":
+        is_whole = np.isfinite(array) & (array == np.floor(array)) & (np.abs(array) < 2.0**53)
+    else:
+        is_whole = np.asarray(array <= np.iinfo(np.int64).max)
+    if not is_whole.all():
+        row = int(np.argmin(is_whole))
+        raise InvalidInputError(
+            f"{source} must hold whole numbers that fit into 64 bits, "
+            f"got {array[row]} in row {row}."
+        )
+    return array.astype(np.int64)
+
+
+def as_images(array: Array, source: str) -> npt.NDArray[np.uint8]:
+    """Return images as they are if they are bytes."""
+    if array.dtype != np.uint8:
+        raise InvalidInputError(f"{source} must be uint8, got {array.dtype}. Scale it to 0..255.")
+    return array

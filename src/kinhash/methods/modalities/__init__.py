@@ -1,0 +1,1 @@
+"""Methods of several modalities: their common face, and what goes in."""

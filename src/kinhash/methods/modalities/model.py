@@ -1,0 +1,206 @@
+"""`MultimodalMethod`: what methods with several modalities share: fit, encode, files."""
+
+import os
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+
+from kinhash import storage
+from kinhash.arrays import Array
+from kinhash.codes import Codes
+from kinhash.encoders import Encoder, is_sparse
+from kinhash.errors import FormatError, InvalidInputError, unknown_name
+from kinhash.methods.modalities.modality import Modality, as_rows, read_modalities
+from kinhash.methods.model import Model, restored_encoder
+from kinhash.pairs import Pairs
+from kinhash.vocabulary import N_WORDS, Words, are_texts
+
+AnyPairs = Pairs | Mapping[Any, Pairs] | None
+
+
+class MultimodalMethod(Model):
+    """A method that learns an encoder for each modality, all into one space of codes.
+
+    Attributes:
+        encoders_: The fitted `Encoder` of each modality, by name.
+        words_: The vocabulary of each modality that was fitted on texts, by name.
+        history_: What was measured during training, one dict per look.
+    """
+
+    encoders_: dict[str, Encoder]
+    words_: dict[str, Words]
+
+    n_words: int = N_WORDS
+
+    def _learn(self, modalities: dict[str, Modality], y: Any, pairs: AnyPairs) -> None:  # noqa: ANN401 - see fit
+        """Set `encoders_` and `history_`."""
+        raise NotImplementedError
+
+    def _check_parameters(self) -> None:
+        raise NotImplementedError
+
+    def fit(
+        self,
+        X: Mapping[str, Any],
+        y: Any = None,  # noqa: ANN401 - any array-like or sparse matrix, or a dict of them
+        *,
+        pairs: AnyPairs = None,
+    ) -> Self:
+        """Learn from several modalities and what is similar in them; returns self.
+
+        After an exception or Ctrl-C the method is as it was.
+
+        Args:
+            X: By name of the modality: `(n, n_features)` numbers, a sparse matrix, or texts. Row i
+                of each is item i. An item lacks a modality where its row is NaN throughout, has no
+                entry (sparse), or no word.
+            y: `(n,)` class labels, or an `(n, n_tags)` 0/1 matrix (similar = share a tag), of the
+                items. Or a dict with the labels of the rows of a modality: rows need not be paired
+                then, and without pairing none may be left out. Without `y` and `pairs`, the views
+                of one item are similar, and items near to one another in a modality.
+            pairs: Explicit similar and dissimilar pairs of items, instead of `y`. Or a dict:
+                `pairs["image"]` are pairs of rows of that modality, and `pairs["image", "text"]`,
+                made by `Pairs.across`, of rows of two.
+
+        Raises:
+            InvalidInputError: A parameter, a modality or the labels cannot be used.
+        """
+        with self._unchanged_on_failure():
+            self._check_parameters()
+            modalities = read_modalities(X, n_words=self.n_words)
+            self.words_ = {name: m.words for name, m in modalities.items() if m.words is not None}
+            self._learn(modalities, y, pairs)
+        return self
+
+    @property
+    def modalities(self) -> tuple[str, ...]:
+        """The names of the modalities, in the order of `fit`."""
+        self._check_fitted()
+        return tuple(self.encoders_)
+
+    def encode(self, X: Any, *, modality: str, n_threads: int | None = None) -> Codes:  # noqa: ANN401 - vectors or texts
+        """Return the codes of the rows of `X`.
+
+        A sparse row without an entry, or a text without a known word, has the empty code.
+
+        Args:
+            X: `(n, n_features)` numbers, a sparse matrix, or texts if it was fitted on texts.
+            modality: Which one it is.
+            n_threads: Threads to use; all cores by default.
+
+        Raises:
+            NotFittedError: `fit` has not been called.
+            InvalidInputError: There is no such modality, another width, or a row with NaN or
+                infinity.
+        """
+        encoder, rows = self._encoder(modality), self._rows(X, modality)
+        codes = encoder.encode(rows, n_threads=n_threads)
+        if not is_sparse(rows):
+            return codes
+        empty = np.diff(rows.indptr) == 0
+        if not empty.any():
+            return codes
+        words = codes.words.copy()
+        words[empty] = 0
+        return Codes(words, codes.n_bits, signed=codes.signed)
+
+    def has_content(self, X: Any, *, modality: str) -> Array:  # noqa: ANN401 - vectors or texts
+        """Return a boolean per row: whether there is anything to search with, such as a known word.
+
+        Raises:
+            NotFittedError: `fit` has not been called.
+            InvalidInputError: There is no such modality.
+        """
+        rows = self._rows(X, modality)
+        if is_sparse(rows):
+            filled: Array = np.diff(rows.indptr) > 0
+            return filled
+        return np.ones(len(rows), bool)
+
+    def _encoder(self, modality: str) -> Encoder:
+        self._check_fitted()
+        if modality not in self.encoders_:
+            raise unknown_name("modality", str(modality), tuple(self.encoders_))
+        return self.encoders_[modality]
+
+    def _rows(self, X: Any, modality: str) -> Any:  # noqa: ANN401 - an array or csr
+        encoder = self._encoder(modality)
+        if modality in self.words_ and are_texts(X):
+            return self.words_[modality].bags(X)
+        if are_texts(X):
+            raise InvalidInputError(
+                f"Modality {modality!r} was fitted on vectors of {encoder.n_features} numbers, not "
+                "on texts. Turn the texts into the same vectors, or fit on texts."
+            )
+        rows = as_rows(modality, X)
+        if rows.shape[1] != encoder.n_features:
+            raise InvalidInputError(
+                f"{modality!r} has {rows.shape[1]} columns, but the encoder takes vectors of "
+                f"{encoder.n_features} numbers."
+            )
+        return rows
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model to one file; an interrupted save leaves the old file."""
+        self._check_fitted()
+        described = {}
+        arrays: dict[str, Array] = {}
+        for name, encoder in self.encoders_.items():
+            words = self.words_.get(name)
+            described[name] = {
+                "encoder": encoder.kind,
+                "settings": encoder.settings(),
+                "words": None if words is None else list(words.words),
+            }
+            arrays |= {f"{name}/{key}": array for key, array in encoder.arrays().items()}
+        # A list keeps the order, which a sorted JSON object would not.
+        header = self._header() | {"modalities": [[name, one] for name, one in described.items()]}
+        storage.write(path, header, arrays)
+
+    @classmethod
+    def _restore(cls, header: dict[str, Any], arrays: dict[str, Array]) -> Self:
+        """Return the model that `save` wrote; see `kinhash.load`."""
+        model = cls._from_header(header)
+        model.encoders_, model.words_ = {}, {}
+        for name, described in header["modalities"]:
+            own = {
+                key.removeprefix(f"{name}/"): array
+                for key, array in arrays.items()
+                if key.startswith(f"{name}/")
+            }
+            model.encoders_[name] = restored_encoder(
+                described["encoder"], own, described["settings"]
+            )
+            if described["words"] is not None:
+                model.words_[name] = _restored_words(
+                    name, described["words"], model.encoders_[name]
+                )
+        if len({encoder.n_bits for encoder in model.encoders_.values()}) != 1:
+            raise FormatError("all modalities must have codes of the same length.")
+        return model
+
+
+def _restored_words(name: str, words: Any, encoder: Encoder) -> Words:  # noqa: ANN401 - to be checked
+    texts = isinstance(words, list) and all(isinstance(word, str) for word in words)
+    if not texts or len(set(words)) != encoder.n_features or len(words) != encoder.n_features:
+        raise FormatError(
+            f"the vocabulary of {name!r} must be {encoder.n_features} different words, one for "
+            "each column of its encoder."
+        )
+    return Words(tuple(words))
+
+
+def two_modalities(method: str, modalities: Mapping[str, Modality]) -> tuple[Modality, Modality]:
+    """Return the two modalities of a method that takes no more.
+
+    Raises:
+        InvalidInputError: There are others.
+    """
+    if len(modalities) != 2:
+        raise InvalidInputError(
+            f"{method} takes two modalities, got {', '.join(map(repr, modalities))}. Leave some "
+            "out, or use MultimodalSparseHash."
+        )
+    first, second = modalities.values()
+    return first, second

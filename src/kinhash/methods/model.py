@@ -1,0 +1,193 @@
+"""What every hashing method shares: checked input, codes, scikit-learn's face, files."""
+
+import contextlib
+import math
+import os
+from collections.abc import Iterator
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import scipy.sparse
+import sklearn.exceptions
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import validate_data
+
+from kinhash import storage
+from kinhash.arrays import Array
+from kinhash.codes import Codes
+from kinhash.encoders import (
+    ENCODERS,
+    Encoder,
+    check_finite_entries,
+    is_sparse,
+)
+from kinhash.errors import FormatError, InvalidInputError, NotFittedError
+
+
+class _SklearnNotFittedError(NotFittedError, sklearn.exceptions.NotFittedError):  # type: ignore[misc]  # untyped
+    """Ours, which scikit-learn takes for its own; `kinhash.errors` stays free of that import."""
+
+
+class Model(BaseEstimator):  # type: ignore[misc]  # untyped
+    """What every method shares, whatever it takes in: it is fitted or not, and has a file.
+
+    Attributes:
+        history_: What was measured during training, one dict per look; empty if not iterative.
+    """
+
+    name: ClassVar[str]  # in METHODS, files and the command line
+
+    history_: list[dict[str, float]]
+
+    @contextlib.contextmanager
+    def _unchanged_on_failure(self) -> Iterator[None]:
+        """Put all attributes back if the block fails, or is interrupted."""
+        before = dict(self.__dict__)
+        try:
+            yield
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+
+    def _check_fitted(self) -> None:
+        if not self.__sklearn_is_fitted__():
+            raise _SklearnNotFittedError(
+                f"This {type(self).__name__} is not fitted yet. Call fit, or load a model."
+            )
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "history_")
+
+    def _header(self) -> dict[str, Any]:
+        """Return what the file of every model says."""
+        return {
+            "kind": "model",
+            "method": self.name,
+            "parameters": self.get_params(),
+            "history": [_finite(record) for record in self.history_],
+        }
+
+    @classmethod
+    def _from_header(cls, header: dict[str, Any]) -> Self:
+        """Return the model that `_header` described, without its encoders."""
+        known = cls._get_param_names()
+        unknown = sorted(set(header["parameters"]) - set(known))
+        if unknown:
+            raise FormatError(
+                f"{cls.__name__} has no parameter {unknown[0]!r}; this release knows "
+                f"{', '.join(known)}. Upgrade kinhash."
+            )
+        model = cls(**header["parameters"])
+        model.history_ = header["history"]
+        return model
+
+
+def restored_encoder(kind: str, arrays: dict[str, Array], settings: dict[str, Any]) -> Encoder:
+    """Return the encoder of a file.
+
+    Raises:
+        FormatError: Its kind is unknown, or its arrays do not fit.
+    """
+    if kind not in ENCODERS:
+        raise FormatError(
+            f"Unknown encoder {kind!r}; this release reads {', '.join(sorted(ENCODERS))}. "
+            "Upgrade kinhash."
+        )
+    return ENCODERS[kind].restore(arrays, settings)
+
+
+class HashMethod(TransformerMixin, Model):  # type: ignore[misc]  # untyped
+    """A method that learns codes: `fit` leaves an encoder, and everything else uses that.
+
+    Attributes:
+        encoder_: The fitted `Encoder`.
+        history_: What was measured during training, one dict per look; empty if not iterative.
+        n_features_in_: Width of the training vectors.
+    """
+
+    unsupervised: ClassVar[bool] = False  # learns from vectors alone, so all there are may serve
+    _takes_sparse: ClassVar[bool] = False
+
+    encoder_: Encoder
+    n_features_in_: int
+
+    def encode(self, X: Any, *, n_threads: int | None = None) -> Codes:  # noqa: ANN401 - array-like or sparse
+        """Return the codes of the rows of `X`.
+
+        Args:
+            X: `(n, n_features)` numbers; memory-mapped arrays are read a chunk at a time. A sparse
+                matrix where the method was fitted on one.
+            n_threads: Threads to use; all cores by default.
+
+        Raises:
+            NotFittedError: `fit` has not been called.
+            InvalidInputError: Another width, or a row with NaN or infinity.
+        """
+        self._check_fitted()
+        return self.encoder_.encode(self._checked(X, reset=False), n_threads=n_threads)
+
+    def transform(self, X: Any) -> scipy.sparse.csr_matrix:  # noqa: ANN401 - see encode
+        """Return the codes as a sparse int8 matrix, `(n, n_bits)`, of 0/1 or -1/0/1."""
+        return scipy.sparse.csr_matrix(self.encode(X).to_dense())
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model to one file; an interrupted save leaves the old file."""
+        self._check_fitted()
+        names = getattr(self, "feature_names_in_", None)
+        header = self._header() | {
+            "encoder": self.encoder_.kind,
+            "settings": self.encoder_.settings(),
+            "feature_names": None if names is None else [str(name) for name in names],
+        }
+        storage.write(path, header, self.encoder_.arrays())
+
+    @classmethod
+    def _restore(cls, header: dict[str, Any], arrays: dict[str, Array]) -> Self:
+        """Return the model that `save` wrote; see `kinhash.load`."""
+        model = cls._from_header(header)
+        model.encoder_ = restored_encoder(header["encoder"], arrays, header["settings"])
+        model.n_features_in_ = model.encoder_.n_features
+        if header["feature_names"] is not None:
+            model.feature_names_in_ = np.asarray(header["feature_names"], dtype=object)
+        return model
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "encoder_")
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = []  # codes are int8, whatever comes in
+        tags.input_tags.sparse = self._takes_sparse
+        return tags
+
+    def _checked(self, X: Any, *, reset: bool) -> Any:  # noqa: ANN401 - array-like or sparse
+        """Return `X` as a 2-D array of numbers, not copied if it can be helped; or as csr.
+
+        Whether it is finite is left to whoever reads it next, chunk by chunk.
+        """
+        try:
+            checked = validate_data(
+                self,
+                X,
+                reset=reset,
+                dtype="numeric",
+                accept_sparse="csr" if self._takes_sparse else False,
+                ensure_all_finite=False,
+                ensure_min_samples=2 if reset else 0,
+            )
+        except ValueError as error:
+            if "could not convert" in str(error):
+                raise InvalidInputError(f"`X` must hold numbers: {error}.") from error
+            raise InvalidInputError(str(error)) from error
+        if not is_sparse(checked):
+            return np.asarray(checked)
+        rows = scipy.sparse.csr_array(checked)
+        check_finite_entries(rows)
+        return rows
+
+
+def _finite(record: dict[str, float]) -> dict[str, float | None]:
+    """Return the record with None for what JSON has no number for."""
+    return {name: value if math.isfinite(value) else None for name, value in record.items()}

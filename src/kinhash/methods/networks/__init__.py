@@ -1,0 +1,1 @@
+"""How methods train a network."""

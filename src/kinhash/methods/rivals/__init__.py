@@ -1,0 +1,1 @@
+"""The methods that sparse hashing is compared with, one file each."""

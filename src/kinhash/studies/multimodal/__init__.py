@@ -1,0 +1,1 @@
+"""The experiments with several modalities."""

@@ -1,0 +1,103 @@
+import numpy as np
+import pytest
+
+from kinhash.datasets import load
+from kinhash.errors import InvalidInputError
+from kinhash.studies import comparison
+from kinhash.studies.comparison import Compared, compare, named, planned
+
+PLAN = planned(["itq", "lsh", "classcode", "l2"], [8, 16])
+
+
+@pytest.fixture(scope="module")
+def compared(tmp_path_factory):
+    return compare(tmp_path_factory.mktemp("records"), load("digits"), PLAN, [0, 1])
+
+
+def fake(name, **measures):
+    records = [{"metrics": measures, "fit_seconds": 1.0}]
+    return Compared(name, {"method": name, "n_bits": 8}, records)
+
+
+def test_a_plan_has_every_method_at_every_length():
+    assert planned(["lsh", "l2"], [8, 16]) == [
+        {"method": "lsh", "n_bits": 8},
+        {"method": "lsh", "n_bits": 16},
+        {"method": "l2"},
+    ]
+    assert [row["n_layers"] for row in planned(["agh"], [8])] == [1, 2]
+    with pytest.raises(InvalidInputError, match=r"Unknown method 'shl'.*lsh"):
+        planned(["shl"], [8])
+
+
+def test_names_say_what_distinguishes_a_method():
+    assert named({"method": "sparsehash", "n_bits": 8, "margin": 7.0}) == "SparseHash, margin 7"
+    assert named({"method": "agh", "n_bits": 8, "n_layers": 1}) == "AGH1"
+    assert named({"method": "l2"}) == "L2"
+
+
+def test_rows_hold_means_over_splits(compared):
+    rows = comparison.rows(compared)
+    assert [(row["method"], row["n_bits"]) for row in rows[:3]] == [
+        ("ITQ", 8),
+        ("ITQ", 16),
+        ("LSH", 8),
+    ]
+    values = [r["metrics"]["map"] for r in compared[0].records]
+    assert rows[0]["map"] == pytest.approx(np.mean(values))
+    assert compared[0].spread("map") == pytest.approx(np.std(values))
+    assert np.isnan(rows[-1]["f1@r0"])  # vectors have no codes
+
+
+def test_progress_counts_records(tmp_path):
+    told = []
+    compare(
+        tmp_path,
+        load("digits"),
+        planned(["lsh"], [8]),
+        [0, 1],
+        report=lambda done, total, note="": told.append((done, total, note)),
+    )
+    assert told == [(0, 2, "LSH, seed 0"), (1, 2, "LSH, seed 1"), (2, 2, "done")]
+
+
+def test_the_verdict_names_the_best_and_warns_of_few_codes():
+    good = fake("sparse", map=0.5, unique_codes=900.0, **{"f1@r2": 0.6, "f1@r0": 0.4})
+    classes = fake("classes", map=0.4, unique_codes=10.0, **{"f1@r2": 0.5, "f1@r0": 0.5})
+    sentences = comparison.verdict([good, classes])
+    assert [s.split(": ")[1].split(" ")[0] for s in sentences[:3]] == [
+        "sparse",
+        "classes",
+        "sparse",
+    ]
+    assert "classes tell classes apart" in sentences[3]
+
+
+def test_a_report_has_the_table_and_all_figures(compared, tmp_path):
+    comparison.write(tmp_path, load("digits"), compared)
+    text = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "Which method suits digits?" in text
+    assert text.count("data:image/") >= 7
+    names = {path.stem for path in (tmp_path / "figures").iterdir()}
+    assert {"precision-recall-8", "precision-recall-16", "recall-radius", "trade-off"} <= names
+    assert {path.suffix for path in (tmp_path / "figures").iterdir()} == {".png", ".svg"}
+
+
+def test_collisions_are_counted_at_three_radii(compared):
+    line = comparison.collisions(compared)[0]
+    assert line["mean_matches@r0"] <= line["mean_matches@r1"] <= line["mean_matches@r2"]
+    assert len(comparison.collisions(compared)) == 6
+
+
+def test_there_are_no_figures_of_vectors_alone(tmp_path):
+    only = compare(tmp_path, load("digits"), [{"method": "l2"}], [0])
+    assert comparison.sections(only, load("digits"), None) == []
+
+
+def test_figures_call_a_method_by_its_name_alone_if_that_is_clear():
+    long = [
+        Compared(f"SparseHash, margin {m}", {"method": "sparsehash", "n_bits": n}, [])
+        for m, n in ((7, 48), (7, 64), (11, 64))
+    ]
+    names = [one.name for one in comparison._briefly(long)]
+    assert names == ["SparseHash", "SparseHash, margin 7", "SparseHash, margin 11"]
