@@ -6,7 +6,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --constraint constraints.txt
 
 # What the installation depends on: how to build, the native sources, and which modules there are
 # (an editable install lists them, so a new file means a new installation).
-SOURCES := pyproject.toml CMakeLists.txt constraints.txt $(wildcard native/*)
+SOURCES := pyproject.toml CMakeLists.txt constraints.txt $(shell find native -type f)
 MODULES := $(shell find src -name '*.py' | sort | cksum | cut -d' ' -f1)
 DEMO := $(VENV)/.demo-$(MODULES)
 DEV := $(VENV)/.dev-$(MODULES)

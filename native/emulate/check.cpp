@@ -8,8 +8,8 @@
 #include <random>
 #include <vector>
 
-#include "kernels.hpp"
-#include "planes.hpp"
+#include "kernels/kernels.hpp"
+#include "structures/planes.hpp"
 
 using namespace kinhash;
 
