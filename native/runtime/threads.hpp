@@ -69,23 +69,30 @@ class Crew {
         size_t n_wanted, n_running;
     };
 
-    // Threads of one call, joined when it ends.
+    // Threads of one call, joined when it ends. They begin when all of them are started: what they allocate must not be
+    // what the next one needs to start.
     class Joined {
       public:
         template <typename F>
         Joined(size_t n, const F& run) {
             threads_.reserve(n);
             while (threads_.size() < n) {
-                std::thread thread = started(run);
-                if (!thread.joinable()) return;
+                std::thread thread = started([this, run] {
+                    begun_.wait(false);
+                    run();
+                });
+                if (!thread.joinable()) break;
                 threads_.push_back(std::move(thread));
             }
+            begun_ = true;
+            begun_.notify_all();
         }
         ~Joined() {
             for (std::thread& thread : threads_) thread.join();
         }
 
       private:
+        std::atomic<bool> begun_ = false;
         std::vector<std::thread> threads_;
     };
 
@@ -96,16 +103,22 @@ class Crew {
     static size_t most_kept() { return std::max(1u, std::thread::hardware_concurrency()); }
 
     // Returns a thread that runs f, or none if the system has no memory or no threads left: then fewer do the work.
+    //
+    // Returns once the thread has allocated the C++ runtime's thread-local data. If these were first needed to throw
+    // bad_alloc, there would be no memory for them, and the dynamic linker would end the process with exit code 127.
     template <typename F>
     static std::thread started(const F& f) {
         if (!has_memory(THREAD_MEMORY)) return {};
         try {
-            return std::thread([f] {
-                // Allocates the C++ runtime's thread-local data now. If it were first needed to throw bad_alloc, there
-                // would be no memory for it, and the dynamic linker would end the process with exit code 127.
+            const auto ready = std::make_shared<std::atomic<bool>>(false);
+            std::thread thread([f, ready] {
                 static_cast<void>(std::uncaught_exceptions());
+                *ready = true;
+                ready->notify_one();
                 f();
             });
+            ready->wait(false);
+            return thread;
         } catch (const std::exception&) {
             return {};
         }
