@@ -22,8 +22,8 @@ template <size_t W>
 class Builder {
   public:
     // Without ids, the id of an item is its number.
-    Builder(const uint64_t* input, const int64_t* ids, size_t n, size_t n_words, const BuildOptions& options, const Kernels& kernels,
-            Stop& stop)
+    Builder(const uint64_t* input, const int64_t* ids, size_t n, size_t n_words, const BuildOptions& options,
+            const Kernels& kernels, Stop& stop)
         : input_(input), ids_(ids), n_(n), options_(options), kernels_(kernels), stop_(stop), words_(n_words),
           shares_(n, options.n_threads, stop), numbering_(n_words), left_(options.budget * double(n)) {
         out_.n_words = n_words;
@@ -60,8 +60,8 @@ class Builder {
         std::iota(position_.begin(), position_.end(), 0);
     }
 
-    // Codes of one group become neighbours in the order of their leaders, near ones first, so that the codes that a
-    // leader finds are consecutive.
+    // Codes of one group become neighbours in the order of their leaders, near ones first, so that the codes
+    // that a leader finds are consecutive.
     void order_by_group() {
         if (!options_.groups || double(n_codes_) > MOST_CODES_TO_GROUP * double(n_)) return;
         Vector<uint32_t> leader_of, leaders;
@@ -80,7 +80,8 @@ class Builder {
         for (size_t row = 0; row < n_codes_; ++row) ++next[place_of(row) + 1];
         std::partial_sum(next.begin(), next.end(), next.begin());
         for (size_t row = 0; row < n_codes_; ++row) position_[row] = next[place_of(row)]++;
-        for (const uint32_t row : leaders) out_.leaders.insert(out_.leaders.end(), code(row), code(row) + words_.count());
+        for (const uint32_t row : leaders)
+            out_.leaders.insert(out_.leaders.end(), code(row), code(row) + words_.count());
     }
 
     void place_codes() {
@@ -126,23 +127,28 @@ class Builder {
         for (uint32_t level = 1; level <= options_.levels; ++level) {
             double n_keys = 0;
             for (size_t row = 0; row < n_codes_; ++row)
-                n_keys += double(n_deletions_at(words_.active(out_.codes.data() + row * words_.count()), level));
+                n_keys +=
+                    double(n_deletions_at(words_.active(out_.codes.data() + row * words_.count()), level));
             const double bytes = 8 * n_keys;
             if (bytes > left_ || n_keys >= double(NONE)) return;  // starts are 32 bits wide
-            DeletionTable<W>(words_, out_.codes, n_codes_, level, options_.n_threads, stop_).build(out_.keys[level - 1]);
+            DeletionTable<W>(words_, out_.codes, n_codes_, level, options_.n_threads, stop_)
+                .build(out_.keys[level - 1]);
             left_ -= bytes;
             out_.levels = level;
         }
     }
 
-    // With deletion keys, many codes are looked up that are not stored, and such a look-up ends at the first empty slot.
-    // So the number of slots is doubled then, if that takes only a small share of what is left of the budget.
+    // With deletion keys, many codes are looked up that are not stored, and such a look-up ends at the first
+    // empty slot. So the number of slots is doubled then, if that takes only a small share of what is left of
+    // the budget.
     void build_slots() {
         const size_t n = n_slots(n_codes_);
         const bool doubled = out_.levels && double(n) * sizeof(uint32_t) <= SLOTS_SHARE * left_;
         out_.slots.assign(doubled ? 2 * n : n, 0);
         const size_t mask = out_.slots.size() - 1;
-        const auto first_slot = [&](size_t row) { return words_.hash(out_.codes.data() + row * words_.count()) & mask; };
+        const auto first_slot = [&](size_t row) {
+            return words_.hash(out_.codes.data() + row * words_.count()) & mask;
+        };
         Polling polling(&stop_);
         for (size_t row = 0; row < n_codes_; ++row) {
             if (row + AHEAD < n_codes_) __builtin_prefetch(out_.slots.data() + first_slot(row + AHEAD), 1);
@@ -159,7 +165,8 @@ class Builder {
         const double bytes = n_chunks * 4.0 * double(n_codes_ + chunk_table_size(n_codes_));
         if (!n_chunks || out_.levels || !n_used(out_.used.data(), words_.count()) || bytes > left_) return;
         out_.n_chunks = n_chunks;
-        out_.chunk_candidates = build_chunks(words_, out_.codes, n_codes_, n_chunks, stop_, out_.chunks.starts, out_.chunks.rows);
+        out_.chunk_candidates =
+            build_chunks(words_, out_.codes, n_codes_, n_chunks, stop_, out_.chunks.starts, out_.chunks.rows);
     }
 
     // They are found by deletion keys: by anything else it would take too long.
@@ -169,7 +176,8 @@ class Builder {
         for (const auto& table : out_.keys) n_spent += table.rows.size() + table.starts.size();
         const double budget = options_.budget * double(n_) - 4.0 * double(n_spent);
         const Segment segment = view(out_);
-        NeighbourLists<W>(segment, kernels_, options_.n_far, options_.n_listed, budget, stop_).build(options_.n_threads, out_.neighbours);
+        NeighbourLists<W>(segment, kernels_, options_.n_far, options_.n_listed, budget, stop_)
+            .build(options_.n_threads, out_.neighbours);
     }
 
     const uint64_t* code(size_t row) const { return numbering_.codes.data() + row * words_.count(); }
@@ -184,9 +192,9 @@ class Builder {
     const Shares shares_;
     Numbering<W> numbering_;
     size_t n_codes_ = 0;
-    Vector<uint32_t> row_of_;    // of each item, in order of appearance
-    Vector<uint32_t> weights_;   // items per row
-    Vector<uint32_t> position_;  // of each row in the segment
+    Vector<uint32_t> row_of_;                 // of each item, in order of appearance
+    Vector<uint32_t> weights_;                // items per row
+    Vector<uint32_t> position_;               // of each row in the segment
     std::vector<Vector<uint32_t>> of_share_;  // items of each row in each share
     double left_;                             // bytes of the budget
     Built out_;

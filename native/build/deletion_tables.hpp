@@ -9,15 +9,17 @@
 
 namespace kinhash {
 
-// Files every code under the rest when exactly `level` of its bits are removed. Keys are first dealt to the parts of the
-// table they belong to, then each part is filled in the cache: filling the whole table in the order of the codes would
-// wait for memory at every key.
+// Files every code under the rest when exactly `level` of its bits are removed. Keys are first dealt to the
+// parts of the table they belong to, then each part is filled in the cache: filling the whole table in the
+// order of the codes would wait for memory at every key.
 template <size_t W>
 class DeletionTable {
   public:
-    DeletionTable(const Words<W>& words, const Vector<uint64_t>& codes, size_t n_codes, uint32_t level, size_t n_threads, Stop& stop)
+    DeletionTable(const Words<W>& words, const Vector<uint64_t>& codes, size_t n_codes, uint32_t level,
+                  size_t n_threads, Stop& stop)
         : words_(words), codes_(codes), n_codes_(n_codes), level_(level), n_threads_(n_threads), stop_(stop),
-          n_shares_(std::clamp<size_t>(n_codes / LEAST_SHARE, 1, n_threads)), share_size_((n_codes + n_shares_ - 1) / n_shares_) {}
+          n_shares_(std::clamp<size_t>(n_codes / LEAST_SHARE, 1, n_threads)),
+          share_size_((n_codes + n_shares_ - 1) / n_shares_) {}
 
     void build(Built::Lists& out) {
         count_keys();
@@ -27,7 +29,7 @@ class DeletionTable {
     }
 
   private:
-    static constexpr size_t PART = 1 << 15;  // buckets whose starts and rows stay in the cache together
+    static constexpr size_t PART = 1 << 15;      // buckets whose starts and rows stay in the cache together
     static constexpr size_t LEAST_SHARE = 4096;  // codes
     struct Dealt {
         uint32_t bucket, row;
@@ -45,7 +47,8 @@ class DeletionTable {
         n_parts_ = (n_buckets_ + PART - 1) / PART;
     }
 
-    // Finds where each share of the codes puts its keys of each part, so that the rows of a bucket stay in order.
+    // Finds where each share of the codes puts its keys of each part, so that the rows of a bucket stay in
+    // order.
     void count_parts() {
         next_.assign(n_shares_ * n_parts_, 0);
         for_each_key([&](size_t s, uint32_t, uint32_t bucket) { ++next_[s * n_parts_ + bucket / PART]; });
@@ -58,7 +61,9 @@ class DeletionTable {
 
     void deal() {
         dealt_ = std::make_unique_for_overwrite<Dealt[]>(n_keys_);
-        for_each_key([&](size_t s, uint32_t row, uint32_t bucket) { dealt_[next_[s * n_parts_ + bucket / PART]++] = {bucket, row}; });
+        for_each_key([&](size_t s, uint32_t row, uint32_t bucket) {
+            dealt_[next_[s * n_parts_ + bucket / PART]++] = {bucket, row};
+        });
     }
 
     void fill(Built::Lists& out) const {
@@ -88,7 +93,8 @@ class DeletionTable {
             for (size_t s = first; s < last; ++s)
                 for (size_t row = s * share_size_; row < std::min((s + 1) * share_size_, n_codes_); ++row) {
                     for_each_deletion(words_, code(row), level_, [&](const uint64_t* key, uint32_t removed) {
-                        if (removed == level_) f(s, uint32_t(row), uint32_t(key_bucket(words_.hash(key), n_buckets_)));
+                        if (removed == level_)
+                            f(s, uint32_t(row), uint32_t(key_bucket(words_.hash(key), n_buckets_)));
                     });
                     polling.add(n_deletions(words_.active(code(row)), level_));
                 }

@@ -12,18 +12,20 @@
 
 namespace kinhash {
 
-// Which leader each code follows: greedily, heaviest codes first, a code within two bits of a leader
-// joins it, any other becomes one. Returns no groups where leaders would be more than a third, or
-// where codes are so dense that finding their leaders would cost more than it saves.
+// Assigns each code to a leader, greedily and heaviest codes first: a code within two bits of a leader joins
+// it, any other becomes a leader. Makes no groups if more than a third of the codes would be leaders, or if
+// codes are so dense that finding their leaders would cost more than it saves.
 template <size_t W>
 class Grouping {
   public:
-    Grouping(const Words<W>& words, const Vector<uint64_t>& codes, size_t n, const Kernels& kernels, Stop& stop)
+    Grouping(const Words<W>& words, const Vector<uint64_t>& codes, size_t n, const Kernels& kernels,
+             Stop& stop)
         : words_(words), codes_(codes), n_(n), kernels_(kernels), stop_(stop) {}
 
     static constexpr uint32_t RADIUS = 2;
 
-    bool run(const Vector<uint32_t>& weights, size_t n_threads, Vector<uint32_t>& leader_of, Vector<uint32_t>& leaders) {
+    bool run(const Vector<uint32_t>& weights, size_t n_threads, Vector<uint32_t>& leader_of,
+             Vector<uint32_t>& leaders) {
         leader_of.assign(n_, NONE);
         if (too_dense()) return false;
         const Vector<uint32_t> order = heaviest_first(weights);
@@ -42,17 +44,18 @@ class Grouping {
   private:
     static constexpr size_t MOST_KEYS = 600;  // per code, on average: 34 active bits
     static constexpr size_t ROUND = 1 << 13, PIECE = 1 << 9, FILED = 1 << 7;
-    static constexpr size_t PARTS = 4;  // of a table, that threads fill side by side
+    static constexpr size_t PARTS = 4;  // of a table, filled in parallel
     static size_t part_of(uint64_t hash) { return hash % PARTS; }
     using Entries = std::vector<std::pair<uint64_t, uint32_t>>;  // hashes and leaders
-    using Filed = std::array<std::array<Entries, PARTS>, 3>;  // of some leaders, by the number of bits removed
+    using Filed =
+        std::array<std::array<Entries, PARTS>, 3>;  // keys of some leaders, by the number of bits removed
 
-    // Leaders by the hash of what is left of their codes when some bits are removed.
+    // A hash table from deletion keys to leaders.
     class Part {
       public:
         Part() : slots_(1 << 10, 0) {}
         void prefetch(uint64_t hash) const { __builtin_prefetch(slots_.data() + first(hash)); }
-        // Calls f(leader) for those filed under the hash, or one that has the same upper half.
+        // Calls f(leader) for all filed under the hash, or under one with the same upper half.
         template <typename F>
         void each(uint64_t hash, const F& f) const {
             for (size_t at = first(hash); slots_[at]; at = (at + 1) & (slots_.size() - 1))
@@ -60,7 +63,7 @@ class Grouping {
         }
         void put(uint64_t hash, uint32_t leader) {
             if (2 * ++n_entries_ > slots_.size()) {
-                // Entries keep only half of their hash, and are placed by that half at every size.
+                // Entries keep only the upper half of their hash, which places them at every size.
                 std::vector<uint64_t> old(2 * slots_.size(), 0);
                 old.swap(slots_);
                 for (const uint64_t entry : old)
@@ -69,7 +72,7 @@ class Grouping {
             place((hash >> 32 << 32) | (leader + 1));
         }
         void move_here(Entries& entries) {
-            constexpr size_t AHEAD = 16;  // entries whose slots are on their way from memory
+            constexpr size_t AHEAD = 16;  // entries whose slots are being prefetched
             for (size_t i = 0; i < entries.size(); ++i) {
                 if (i + AHEAD < entries.size()) prefetch(entries[i + AHEAD].first);
                 put(entries[i].first, entries[i].second);
@@ -95,13 +98,13 @@ class Grouping {
     };
     using Tables = std::array<Table, 3>;  // by the number of bits removed
 
-    // Looks for leaders near one code after the other.
+    // Finds the leader of one code after the other.
     class Seeker {
       public:
         Seeker(const Grouping& grouping, const Tables& tables, const Vector<uint32_t>& leaders)
             : of_(grouping), tables_(tables), leaders_(leaders) {}
 
-        // What a leader one bit away is filed under is on its way from memory after this.
+        // Prefetches the slots under which a leader one bit away is filed.
         void fetch(uint32_t row) {
             next_row_ = row;
             next_.clear();
@@ -111,7 +114,7 @@ class Grouping {
             });
         }
         // The nearest leader within two bits of the code fetched last, the heaviest of several, or NONE.
-        // Fetches the next code meanwhile.
+        // Prefetches for the next code.
         uint32_t nearest(uint32_t next_row) {
             const uint64_t* const code = of_.code(next_row_);
             std::swap(hashes_, next_);
@@ -119,10 +122,11 @@ class Grouping {
             uint32_t best = NONE;
             const auto look = [&](uint32_t table, uint64_t hash, uint32_t distance) {
                 tables_[table].part(hash).each(hash, [&](uint32_t leader) {
-                    if (leader < best && of_.words_.distance(of_.code(leaders_[leader]), code) == distance) best = leader;
+                    if (leader < best && of_.words_.distance(of_.code(leaders_[leader]), code) == distance)
+                        best = leader;
                 });
             };
-            // The code itself with a bit of the leader's removed, or with one of its own.
+            // The leader without one bit is the code, or the code without one bit is the leader.
             look(1, hashes_[0], 1);
             for (size_t i = 1; i < hashes_.size(); ++i) look(0, hashes_[i], 1);
             if (best != NONE) return best;
@@ -165,8 +169,9 @@ class Grouping {
     }
 
     // The codes of one round look for a leader of the rounds before, in parallel.
-    void follow_earlier(const Vector<uint32_t>& order, size_t begin, size_t end, size_t n_threads, const Tables& tables,
-                        const Vector<uint32_t>& leaders, Vector<uint32_t>& leader_of) const {
+    void follow_earlier(const Vector<uint32_t>& order, size_t begin, size_t end, size_t n_threads,
+                        const Tables& tables, const Vector<uint32_t>& leaders,
+                        Vector<uint32_t>& leader_of) const {
         share(end - begin, n_threads, PIECE, stop_, [&](size_t first, size_t past) {
             stop_.poll();
             Seeker seeker(*this, tables, leaders);
@@ -176,8 +181,10 @@ class Grouping {
         });
     }
 
-    // The others follow a new leader of this round or become one, one after the other. False if leaders are too many.
-    bool follow_recent(const Vector<uint32_t>& order, size_t begin, size_t end, Vector<uint32_t>& leaders, Vector<uint32_t>& leader_of) {
+    // The others follow a new leader of this round or become one, one after the other. False if leaders are
+    // too many.
+    bool follow_recent(const Vector<uint32_t>& order, size_t begin, size_t end, Vector<uint32_t>& leaders,
+                       Vector<uint32_t>& leader_of) {
         const size_t n_earlier = leaders.size();
         Vector<uint64_t> recent;  // codes of the new leaders
         for (size_t i = begin; i < end; ++i) {
@@ -192,16 +199,19 @@ class Grouping {
         return true;
     }
 
-    void file_recent(size_t n_earlier, size_t n_threads, const Vector<uint32_t>& leaders, std::vector<Filed>& filed, Tables& tables) const {
+    void file_recent(size_t n_earlier, size_t n_threads, const Vector<uint32_t>& leaders,
+                     std::vector<Filed>& filed, Tables& tables) const {
         const size_t n_recent = leaders.size() - n_earlier;
         filed.resize((n_recent + FILED - 1) / FILED);
         share(n_recent, n_threads, FILED, stop_, [&](size_t first, size_t past) {
             for (size_t i = first; i < past; ++i) file(leaders, uint32_t(n_earlier + i), filed[i / FILED]);
         });
-        // The table with most bits removed is the largest: it comes first, so that the others fill the time left.
+        // The table with most bits removed is the largest: it comes first, so that the others fill the time
+        // left.
         share(3 * PARTS, n_threads, 1, stop_, [&](size_t first, size_t past) {
             for (size_t i = first; i < past; ++i)
-                for (Filed& some : filed) tables[2 - i / PARTS].parts[i % PARTS].move_here(some[2 - i / PARTS][i % PARTS]);
+                for (Filed& some : filed)
+                    tables[2 - i / PARTS].parts[i % PARTS].move_here(some[2 - i / PARTS][i % PARTS]);
         });
     }
 
@@ -212,8 +222,10 @@ class Grouping {
     uint32_t nearest_of(const Vector<uint64_t>& leaders, size_t first, const uint64_t* code) {
         const size_t n = leaders.size() / words_.count();
         near_.clear();
-        near_.add(kernels_.scan(leaders.data(), n, words_.count(), code, 2, {uint32_t(first), 0, 0, 0}, near_.room(n + SPARE_HITS)));
-        const Hit* const best = std::min_element(near_.begin(), near_.end(), [](const Hit& a, const Hit& b) { return a.distance < b.distance; });
+        near_.add(kernels_.scan(leaders.data(), n, words_.count(), code, 2, {uint32_t(first), 0, 0, 0},
+                                near_.room(n + SPARE_HITS)));
+        const Hit* const best = std::min_element(
+            near_.begin(), near_.end(), [](const Hit& a, const Hit& b) { return a.distance < b.distance; });
         return best == near_.end() ? NONE : best->row;
     }
 

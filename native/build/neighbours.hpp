@@ -1,4 +1,5 @@
-// Lists of neighbours: a query whose own code is listed finds all codes within two or three bits by one look-up.
+// Lists of neighbours: a query whose own code is listed finds all codes within two or three bits by one
+// look-up.
 #pragma once
 
 #include <array>
@@ -9,13 +10,14 @@
 
 namespace kinhash {
 
-// Lists the neighbours of the codes with most items, which are the likeliest queries, as long as the budget lasts: within
-// three bits for the first ones, within two for the rest. All other codes have empty lists.
+// Lists the neighbours of the codes with most items, which are the likeliest queries, as long as the budget
+// lasts: within three bits for the first ones, within two for the rest. All other codes have empty lists.
 template <size_t W>
 class NeighbourLists {
   public:
     // At most `n_far` lists to three bits and `n_listed` in all, of at most `budget` bytes together.
-    NeighbourLists(const Segment& segment, const Kernels& kernels, size_t n_far, size_t n_listed, double budget, Stop& stop)
+    NeighbourLists(const Segment& segment, const Kernels& kernels, size_t n_far, size_t n_listed,
+                   double budget, Stop& stop)
         : segment_(segment), kernels_(kernels), n_far_(n_far), most_(std::min(n_listed, segment.n_codes())),
           budget_(budget - 4.0 * double(BITS * segment.n_codes() + 1)), stop_(stop) {}
 
@@ -83,7 +85,8 @@ class NeighbourLists {
                 for (uint32_t i = 0; i <= some.more && some.distance == distance; ++i)
                     piece.near.push_back({some.row + i, 0, 0, some.distance});
             // Consecutive codes are read and written together.
-            std::sort(piece.near.begin() + before, piece.near.end(), [](const Hit& a, const Hit& b) { return a.row < b.row; });
+            std::sort(piece.near.begin() + before, piece.near.end(),
+                      [](const Hit& a, const Hit& b) { return a.row < b.row; });
             piece.ends.push_back(uint32_t(piece.near.size()));
         }
     }
@@ -94,7 +97,8 @@ class NeighbourLists {
             const auto bounds = bounds_of(n_accepted_);
             // Lists that were found too far are cut when they are written.
             const bool far = n_accepted_ < n_far_;
-            if (far && 4.0 * double(n_rows_ + bounds[3] - bounds[0]) > FAR_SHARE * budget_) n_far_ = n_accepted_;
+            if (far && 4.0 * double(n_rows_ + bounds[3] - bounds[0]) > FAR_SHARE * budget_)
+                n_far_ = n_accepted_;
             const size_t size = bounds[n_accepted_ < n_far_ ? 3 : 2] - bounds[0];
             if (4.0 * double(n_rows_ + size) > budget_ || n_rows_ + size >= NONE) return false;
             n_rows_ += size;

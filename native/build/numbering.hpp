@@ -31,7 +31,9 @@ class Numbering {
     size_t size() const { return n_; }
 
   private:
-    void prefetch_slot(uint64_t hash) const { __builtin_prefetch(slots_.data() + (hash & (slots_.size() - 1))); }
+    void prefetch_slot(uint64_t hash) const {
+        __builtin_prefetch(slots_.data() + (hash & (slots_.size() - 1)));
+    }
     void prefetch_code(uint64_t hash) const {
         if (const uint32_t slot = slots_[hash & (slots_.size() - 1)])
             __builtin_prefetch(codes.data() + size_t(slot - 1) * words_.count());
@@ -62,27 +64,33 @@ class Numbering {
 
 // Items in equal shares, one per thread.
 struct Shares {
-    static constexpr size_t LEAST = 1 << 14, MOST = 4;  // of items; of shares, each of which counts the items of every code
+    static constexpr size_t LEAST = 1 << 14,
+                            MOST = 4;  // of items; of shares, each of which counts the items of every code
     size_t n_items, n, size;
     Stop& stop;
     Shares(size_t items, size_t n_threads, Stop& stop_by)
-        : n_items(items), n(std::clamp<size_t>(items / LEAST, 1, std::min(n_threads, MOST))), size((items + n - 1) / n), stop(stop_by) {}
+        : n_items(items), n(std::clamp<size_t>(items / LEAST, 1, std::min(n_threads, MOST))),
+          size((items + n - 1) / n), stop(stop_by) {}
     // Calls f(share, begin, end) for all shares, in parallel.
     template <typename F>
     void each(const F& f) const {
         share(n, n, 1, stop, [&](size_t first, size_t last) {
-            for (size_t s = first; s < last; ++s) f(s, std::min(s * size, n_items), std::min((s + 1) * size, n_items));
+            for (size_t s = first; s < last; ++s)
+                f(s, std::min(s * size, n_items), std::min((s + 1) * size, n_items));
         });
     }
 };
 
-// Numbers the codes of all items, in order of appearance; returns the number of items of each code in each share.
+// Numbers the codes of all items, in order of appearance; returns the number of items of each code in each
+// share.
 template <size_t W>
-std::vector<Vector<uint32_t>> number_items(const uint64_t* input, size_t n_words, const Shares& shares, Numbering<W>& numbering,
-                                           Vector<uint32_t>& row_of) {
+std::vector<Vector<uint32_t>> number_items(const uint64_t* input, size_t n_words, const Shares& shares,
+                                           Numbering<W>& numbering, Vector<uint32_t>& row_of) {
     // Each share by itself in parallel; then the different codes of each share are numbered together.
     std::vector<Numbering<W>> parts(shares.n, Numbering<W>(n_words));
-    shares.each([&](size_t s, size_t begin, size_t end) { parts[s].number(input + begin * n_words, end - begin, row_of.data() + begin, shares.stop); });
+    shares.each([&](size_t s, size_t begin, size_t end) {
+        parts[s].number(input + begin * n_words, end - begin, row_of.data() + begin, shares.stop);
+    });
     std::vector<Vector<uint32_t>> renamed(shares.n), counts(shares.n);
     numbering = std::move(parts[0]);
     for (size_t s = 1; s < shares.n; ++s) {

@@ -10,17 +10,14 @@ inline __m512i differing(const uint64_t* code, __m512i query) {
     return _mm512_popcnt_epi64(_mm512_xor_si512(_mm512_loadu_si512(code), query));
 }
 inline __m512i fill_words(uint64_t x) { return _mm512_set1_epi64(int64_t(x)); }
-inline uint32_t lanes_at_most(__m512i counts, __m512i most) {
-    return _mm512_cmple_epi64_mask(counts, most);
-}
+inline uint32_t lanes_at_most(__m512i counts, __m512i most) { return _mm512_cmple_epi64_mask(counts, most); }
 #elif defined(__AVX2__)
 constexpr size_t STEP = 4;
 inline __m256i differing(const uint64_t* code, __m256i query) {
-    const __m256i table = _mm256_setr_epi8(0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4, 0, 1, 1, 2,
-                                           1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4);
+    const __m256i table = _mm256_setr_epi8(0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4, 0, 1, 1, 2, 1, 2,
+                                           2, 3, 1, 2, 2, 3, 2, 3, 3, 4);
     const __m256i nibble = _mm256_set1_epi8(15);
-    const __m256i x =
-        _mm256_xor_si256(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(code)), query);
+    const __m256i x = _mm256_xor_si256(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(code)), query);
     const __m256i low = _mm256_shuffle_epi8(table, _mm256_and_si256(x, nibble));
     const __m256i high = _mm256_shuffle_epi8(table, _mm256_and_si256(_mm256_srli_epi16(x, 4), nibble));
     return _mm256_sad_epu8(_mm256_add_epi8(low, high), _mm256_setzero_si256());
@@ -33,7 +30,7 @@ inline uint32_t lanes_at_most(__m256i counts, __m256i most) {
 
 }  // namespace
 
-// Codes of one word take vectors of codes; longer ones take the processor's own bit count.
+// Codes of one word are compared in vectors of codes, longer ones by the scalar bit count.
 size_t scan(const uint64_t* codes, size_t n, size_t n_words, const uint64_t* query, uint32_t radius,
             Hit first, Hit* out) {
     size_t found = 0, row = 0;
@@ -43,8 +40,8 @@ size_t scan(const uint64_t* codes, size_t n, size_t n_words, const uint64_t* que
 #if defined(__AVX2__)
     if (n_words == 1) {
         const auto q = fill_words(query[0]), most = fill_words(radius);
-        // One bit per code before any is looked at: whether there is a hit is hard to foresee, and a
-        // wrong guess per 64 codes costs less than one per 16.
+        // First a bit mask of all hits among 64 codes: the branch on it is mispredicted less often than one
+        // per vector.
         const auto block = [&]<size_t SIZE>(std::integral_constant<size_t, SIZE>) {
             for (; row + SIZE <= n; row += SIZE) {
                 uint64_t hits = 0;

@@ -8,7 +8,7 @@ namespace kinhash::KINHASH_ISA {
 namespace {
 
 typedef uint64_t Plane __attribute__((vector_size(32)));
-constexpr size_t HALF = 256;  // codes to a vector
+constexpr size_t HALF = 256;  // codes per vector
 
 inline Plane load_plane(const uint64_t* p) {
     Plane plane;
@@ -16,10 +16,11 @@ inline Plane load_plane(const uint64_t* p) {
     return plane;
 }
 
-// The distances of 256 codes to a query, bit by bit: |x| + |q| - 2 |x & q|, where |q| is k and the planes of
-// its bits are `at` those places of a block. |x & q| takes SUM_BITS, and no distance more than ALL_BITS.
+// The distances of 256 codes to a query as bit planes: |x| + |q| - 2 |x & q|. The query has k active bits,
+// whose planes start at `at` in the block. |x & q| fits into SUM_BITS, every distance into ALL_BITS.
 template <size_t SUM_BITS, size_t ALL_BITS>
-inline void distances_of(const uint64_t* block, const uint32_t* at, uint32_t k, size_t n_words, Plane* distance) {
+inline void distances_of(const uint64_t* block, const uint32_t* at, uint32_t k, size_t n_words,
+                         Plane* distance) {
     Plane sum[SUM_BITS];
 #pragma GCC unroll 8
     for (size_t b = 0; b < SUM_BITS; ++b) sum[b] = Plane{};
@@ -32,7 +33,7 @@ inline void distances_of(const uint64_t* block, const uint32_t* at, uint32_t k, 
         }
     };
     uint32_t i = 0;
-    for (; i + 2 <= k; i += 2) {  // two at a time have one carry
+    for (; i + 2 <= k; i += 2) {  // two planes share one carry
         const Plane one = load_plane(block + at[i]), two = load_plane(block + at[i + 1]), odd = one ^ two;
         const Plane carry = (one & two) | (sum[0] & odd);
         sum[0] ^= odd;
@@ -58,11 +59,11 @@ inline void distances_of(const uint64_t* block, const uint32_t* at, uint32_t k, 
     }
 }
 
-// Hits at one distance from bits that are set where a code is: a run of bits is one hit.
+// Hits at one distance from a bit mask of codes: a run of bits is one hit.
 inline Hit* add_runs(uint64_t bits, size_t row, Hit like, Hit* out) {
     if (bits == 0) return out;
     Hit* const end = out + std::popcount(bits & ~(bits << 1));
-    // Two at a time with no question between them; what is beyond the last is written over.
+    // Branch-free, two at a time; hits past the last are overwritten.
     for (; out < end; out += 2)
 #pragma GCC unroll 2
         for (size_t j = 0; j < 2; ++j) {
@@ -74,10 +75,11 @@ inline Hit* add_runs(uint64_t bits, size_t row, Hit like, Hit* out) {
     return end;
 }
 
-// Up to PLANES_BLOCK codes. First the bits of near codes by distance, then hits from these: so they come out
-// in order of their distances, and side by side where the codes are. SPLIT_BITS hold the radius.
+// Scans up to PLANES_BLOCK codes. First makes a bit mask per distance, then hits from the masks: so hits are
+// ordered by distance, and consecutive codes are joined. The radius fits into SPLIT_BITS.
 template <size_t SUM_BITS, size_t ALL_BITS, size_t SPLIT_BITS>
-Hit* scan_split(const uint64_t* planes, size_t n, size_t n_words, const uint32_t* at, uint32_t k, uint32_t radius, Hit first, Hit* out) {
+Hit* scan_split(const uint64_t* planes, size_t n, size_t n_words, const uint32_t* at, uint32_t k,
+                uint32_t radius, Hit first, Hit* out) {
     constexpr size_t N_SPLIT = size_t(1) << SPLIT_BITS, PARTS = HALF / 64;
     struct Near {
         size_t row;
@@ -88,7 +90,8 @@ Hit* scan_split(const uint64_t* planes, size_t n, size_t n_words, const uint32_t
     const size_t stride = words_per_block(n_words);
     for (size_t row = 0; row < n; row += HALF) {
         Plane distance[ALL_BITS];
-        distances_of<SUM_BITS, ALL_BITS>(planes + row / PLANE_CODES * stride + row % PLANE_CODES / 64, at, k, n_words, distance);
+        distances_of<SUM_BITS, ALL_BITS>(planes + row / PLANE_CODES * stride + row % PLANE_CODES / 64, at, k,
+                                         n_words, distance);
         Plane far{};
 #pragma GCC unroll 16
         for (size_t b = SPLIT_BITS; b < ALL_BITS; ++b) far |= distance[b];
@@ -108,7 +111,8 @@ Hit* scan_split(const uint64_t* planes, size_t n, size_t n_words, const uint32_t
             for (size_t d = 0; d <= radius; ++d)
                 for (size_t part = 0; part < PARTS; ++part) {
                     const size_t start = row + 64 * part;
-                    if (start + 64 > n) here.bits[d][part] &= start < n ? (uint64_t(1) << (n - start)) - 1 : 0;
+                    if (start + 64 > n)
+                        here.bits[d][part] &= start < n ? (uint64_t(1) << (n - start)) - 1 : 0;
                 }
         n_near += (any[0] | any[1] | any[2] | any[3]) != 0;
     }
@@ -121,15 +125,16 @@ Hit* scan_split(const uint64_t* planes, size_t n, size_t n_words, const uint32_t
     return out;
 }
 
-// The same for radii that would be too many distances to keep apart: one hit for each code, in their order.
+// The same for radii with too many distances for a mask each: one hit per code, in the order of the codes.
 template <size_t SUM_BITS, size_t ALL_BITS>
-Hit* scan_mixed(const uint64_t* planes, const uint64_t* codes, size_t n, size_t n_words, const uint32_t* at, uint32_t k,
-                const uint64_t* query, uint32_t radius, Hit first, Hit* out) {
+Hit* scan_mixed(const uint64_t* planes, const uint64_t* codes, size_t n, size_t n_words, const uint32_t* at,
+                uint32_t k, const uint64_t* query, uint32_t radius, Hit first, Hit* out) {
     const size_t stride = words_per_block(n_words);
     for (size_t row = 0; row < n; row += HALF) {
         Plane bits[ALL_BITS], far{};
-        distances_of<SUM_BITS, ALL_BITS>(planes + row / PLANE_CODES * stride + row % PLANE_CODES / 64, at, k, n_words, bits);
-        // Farther than the radius, by the highest bit that differs.
+        distances_of<SUM_BITS, ALL_BITS>(planes + row / PLANE_CODES * stride + row % PLANE_CODES / 64, at, k,
+                                         n_words, bits);
+        // Compares distance and radius from the lowest bit up: the highest bit that differs decides.
 #pragma GCC unroll 16
         for (size_t b = 0; b < ALL_BITS; ++b) far = radius >> b & 1 ? far & bits[b] : far | bits[b];
         for (size_t part = 0; part < HALF / 64; ++part) {
@@ -137,13 +142,14 @@ Hit* scan_mixed(const uint64_t* planes, const uint64_t* codes, size_t n, size_t 
             uint64_t hits = ~far[part];
             if (start + 64 > n) hits &= start < n ? (uint64_t(1) << (n - start)) - 1 : 0;
             if (hits == 0) continue;
-            // Some at a time with no question between them; what is beyond the last is written over.
+            // Branch-free, SPARE_HITS at a time; hits past the last are overwritten.
             Hit* const end = out + std::popcount(hits);
             for (; out < end; out += SPARE_HITS)
 #pragma GCC unroll 4
                 for (size_t j = 0; j < SPARE_HITS; ++j, hits &= hits - 1) {
                     const size_t i = start + size_t(std::countr_zero(hits)) % 64;
-                    out[j] = {uint32_t(first.row + i), first.segment, 0, uint16_t(distance(codes + i * n_words, query, n_words))};
+                    out[j] = {uint32_t(first.row + i), first.segment, 0,
+                              uint16_t(distance(codes + i * n_words, query, n_words))};
                 }
             out = end;
         }
@@ -152,8 +158,8 @@ Hit* scan_mixed(const uint64_t* planes, const uint64_t* codes, size_t n, size_t 
 }
 
 template <size_t SUM_BITS, size_t ALL_BITS>
-size_t scan_blocks(const uint64_t* planes, const uint64_t* codes, size_t n, size_t n_words, const uint64_t* query,
-                   uint32_t radius, Hit first, Hit* out) {
+size_t scan_blocks(const uint64_t* planes, const uint64_t* codes, size_t n, size_t n_words,
+                   const uint64_t* query, uint32_t radius, Hit first, Hit* out) {
     radius = std::min(radius, (uint32_t(1) << ALL_BITS) - 1);  // no distance is larger
     uint32_t at[MOST_PLANES];
     uint32_t k = 0;
@@ -165,23 +171,29 @@ size_t scan_blocks(const uint64_t* planes, const uint64_t* codes, size_t n, size
         const uint64_t* const block = planes + row / PLANE_CODES * words_per_block(n_words);
         const size_t size = std::min(PLANES_BLOCK, n - row);
         const Hit from{uint32_t(first.row + row), first.segment, 0, 0};
-        if (radius < 4) end = scan_split<SUM_BITS, ALL_BITS, 2>(block, size, n_words, at, k, radius, from, end);
-        else if (radius < 8) end = scan_split<SUM_BITS, ALL_BITS, 3>(block, size, n_words, at, k, radius, from, end);
-        else end = scan_mixed<SUM_BITS, ALL_BITS>(block, codes + row * n_words, size, n_words, at, k, query, radius, from, end);
+        if (radius < 4)
+            end = scan_split<SUM_BITS, ALL_BITS, 2>(block, size, n_words, at, k, radius, from, end);
+        else if (radius < 8)
+            end = scan_split<SUM_BITS, ALL_BITS, 3>(block, size, n_words, at, k, radius, from, end);
+        else
+            end = scan_mixed<SUM_BITS, ALL_BITS>(block, codes + row * n_words, size, n_words, at, k, query,
+                                                 radius, from, end);
     }
     return size_t(end - out);
 }
 
 }  // namespace
 
-size_t scan_planes(const uint64_t* planes, const uint64_t* codes, size_t n, size_t n_words, uint32_t most_active,
-                   const uint64_t* query, uint32_t radius, Hit first, Hit* out) {
+size_t scan_planes(const uint64_t* planes, const uint64_t* codes, size_t n, size_t n_words,
+                   uint32_t most_active, const uint64_t* query, uint32_t radius, Hit first, Hit* out) {
     uint32_t k = 0;
     for (size_t w = 0; w < n_words; ++w) k += uint32_t(__builtin_popcountll(query[w]));
     const auto with = [&]<size_t SUM_BITS>(std::integral_constant<size_t, SUM_BITS>) {
-        // The largest distance; a sum is never larger than the query's number of bits, which is less.
+        // Bits of the largest possible distance.
         const size_t bits = size_t(std::bit_width(k + most_active));
-        const auto run = bits <= 5 ? scan_blocks<SUM_BITS, 5> : bits <= 8 ? scan_blocks<SUM_BITS, 8> : scan_blocks<SUM_BITS, 13>;
+        const auto run = bits <= 5   ? scan_blocks<SUM_BITS, 5>
+                         : bits <= 8 ? scan_blocks<SUM_BITS, 8>
+                                     : scan_blocks<SUM_BITS, 13>;
         return run(planes, codes, n, n_words, query, radius, first, out);
     };
     if (k < 4) return with(std::integral_constant<size_t, 2>());

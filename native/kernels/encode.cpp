@@ -60,24 +60,22 @@ inline void multiply_tile(const float* A, size_t a_stride, const float* panel, s
 }
 
 // C = start + A B for `rows` rows and all panels; start_stride 0 repeats one row.
-void multiply(const float* A, size_t a_stride, size_t rows, const float* B, size_t n_in,
-              const float* start, size_t start_stride, float* C, size_t n_out) {
+void multiply(const float* A, size_t a_stride, size_t rows, const float* B, size_t n_in, const float* start,
+              size_t start_stride, float* C, size_t n_out) {
     for (size_t p = 0; p < n_out / PANEL; ++p) {
         const float* panel = B + p * n_in * PANEL;
         size_t r = 0;
         for (; r + TILE <= rows; r += TILE)
-            multiply_tile<TILE>(A + r * a_stride, a_stride, panel, n_in,
-                                start + r * start_stride + p * PANEL, start_stride,
-                                C + r * n_out + p * PANEL, n_out);
+            multiply_tile<TILE>(A + r * a_stride, a_stride, panel, n_in, start + r * start_stride + p * PANEL,
+                                start_stride, C + r * n_out + p * PANEL, n_out);
         for (; r < rows; ++r)
-            multiply_tile<1>(A + r * a_stride, a_stride, panel, n_in,
-                             start + r * start_stride + p * PANEL, start_stride,
-                             C + r * n_out + p * PANEL, n_out);
+            multiply_tile<1>(A + r * a_stride, a_stride, panel, n_in, start + r * start_stride + p * PANEL,
+                             start_stride, C + r * n_out + p * PANEL, n_out);
     }
 }
 
-// x -> (x - mean) * scale into `out`; returns the squared length. Sixteen running sums on every
-// instruction set, so that the length, too, is the same everywhere.
+// x -> (x - mean) * scale into `out`; returns the squared length. Sums in sixteen lanes on every
+// instruction set, so that the length is the same everywhere.
 float standardise(const Network& net, const float* x, float* out) {
     Vec squares[PARTS] = {};
     size_t k = 0;
@@ -113,8 +111,7 @@ void write_code(const Network& net, const float* z, uint64_t* words, size_t word
         const Vec v = load(z + j), tau = load(net.tau + j);
         const size_t word = j / 64, shift = j % 64;
         words[word] |= uint64_t(lanes_above(v - tau, cut)) << shift;
-        if (net.two_sided)
-            words[words_per_plane + word] |= uint64_t(lanes_above(-v - tau, cut)) << shift;
+        if (net.two_sided) words[words_per_plane + word] |= uint64_t(lanes_above(-v - tau, cut)) << shift;
     }
 }
 
@@ -135,8 +132,7 @@ void descend(const Network& net, float* b, float* z) {
         const Vec delta = splat(target - z[best]);
         z[best] = target;
         const float* column = net.S_columns + best * net.n_out;
-        for (size_t j = 0; j < net.n_out; j += LANES)
-            store(b + j, load(b + j) + delta * load(column + j));
+        for (size_t j = 0; j < net.n_out; j += LANES) store(b + j, load(b + j) + delta * load(column + j));
     }
 }
 
@@ -145,8 +141,7 @@ void write_shrunk_code(const Network& net, const float* z, uint64_t* words, size
     std::memset(words, 0, (net.two_sided ? 2 : 1) * words_per_plane * sizeof(uint64_t));
     for (size_t j = 0; j < net.n_bits; ++j) {
         if (z[j] > net.cut) words[j / 64] |= uint64_t(1) << (j % 64);
-        if (net.two_sided && z[j] < -net.cut)
-            words[words_per_plane + j / 64] |= uint64_t(1) << (j % 64);
+        if (net.two_sided && z[j] < -net.cut) words[words_per_plane + j / 64] |= uint64_t(1) << (j % 64);
     }
 }
 
@@ -167,8 +162,7 @@ size_t encode(const Network& net, const float* X, size_t begin, size_t end, uint
     for (size_t first = begin; first < end; first += BLOCK) {
         const size_t rows = end - first < BLOCK ? end - first : BLOCK;
         for (size_t r = 0; r < rows; ++r) {
-            const float squared =
-                standardise(net, X + (first + r) * net.n_in, inputs.get() + r * stride);
+            const float squared = standardise(net, X + (first + r) * net.n_in, inputs.get() + r * stride);
             if (!std::isfinite(squared) && first_bad == end) first_bad = first + r;
             inverse_length[r] = !net.unit_length ? 1.0f : squared > 0 ? 1.0f / std::sqrt(squared) : 0.0f;
         }
@@ -193,8 +187,7 @@ size_t encode(const Network& net, const float* X, size_t begin, size_t end, uint
                 for (size_t j = 0; j < n_out; j += LANES)
                     store(active.get() + r * n_out + j,
                           shrink(load(z + r * n_out + j), load(net.tau + j), net.two_sided));
-            multiply(active.get(), n_out, rows, net.S, n_out, projected.get(), n_out, sums.get(),
-                     n_out);
+            multiply(active.get(), n_out, rows, net.S, n_out, projected.get(), n_out, sums.get(), n_out);
             z = sums.get();
         }
         for (size_t r = 0; r < rows; ++r)

@@ -22,7 +22,7 @@ struct Network {
     size_t n_in, n_bits, n_out;
     const float* mean;       // (n_in) subtracted from the input ...
     const float* scale;      // (n_in) ... and multiplied after
-    bool unit_length;        // then the vector is brought to length 1
+    bool unit_length;        // then divide by the length of the vector
     const float* W;          // panels, n_in inputs
     const float* bias;       // (n_out)
     const float* S;          // panels, n_out inputs; ista: h = shrink(v + S h)
@@ -44,61 +44,63 @@ struct PairTerms {
     double similar_distance, dissimilar_distance;  // means, for the log
 };
 
-// Ids on their way to memory, whole lines of the cache at a time. What is written so does not come into
-// the cache first, which halves the traffic of an answer that would not stay there.
+// Buffers ids and writes whole cache lines past the cache (non-temporal stores). That halves the memory
+// traffic of an answer that is larger than the cache.
 struct Stream {
     static constexpr size_t LINE = 8, SIZE = 64;
-    explicit Stream(int64_t* first) : skipped(reinterpret_cast<uintptr_t>(first) / sizeof(int64_t) % LINE), used(skipped), out(first - skipped) {}
+    explicit Stream(int64_t* first)
+        : skipped(reinterpret_cast<uintptr_t>(first) / sizeof(int64_t) % LINE), used(skipped),
+          out(first - skipped) {}
     size_t skipped, used;  // held[skipped] .. held[used - 1] belong to out[skipped] ...
-    int64_t* out;          // where a line begins
+    int64_t* out;          // the start of a cache line
     alignas(64) int64_t held[SIZE + LINE];
 };
 
-// Hits that a scan may write beyond the last.
+// A scan may write so many hits past the last one.
 inline constexpr size_t SPARE_HITS = 4;
 
 struct Kernels {
     const char* name;
     // Rows [begin, end) of X (n_in floats each) to words; `words_per_row` covers all planes. Returns
-    // the first row with a NaN, an infinity or a length that overflows, or `end`: that check is free
-    // here, and a pass of its own would cost as much as a third of the work.
+    // the first row with a NaN, an infinity or a length that overflows, or `end`. The check is free here; a
+    // separate pass would take a third as long as encoding.
     size_t (*encode)(const Network&, const float* X, size_t begin, size_t end, uint64_t* words,
                      size_t words_per_row);
     // The rows of `codes` within `radius` of `query`, in order, numbered from `first` on and with its
-    // segment; `out` has room for all n and SPARE_HITS more. Returns how many.
-    size_t (*scan)(const uint64_t* codes, size_t n, size_t n_words, const uint64_t* query,
-                   uint32_t radius, Hit first, Hit* out);
-    // The same by planes of bits: for queries of at most MOST_PLANES active bits and radii of at most
-    // 64. Hits come in no order, but for small radii and up to PLANES_BLOCK codes in that of their
-    // distances, and codes side by side at one distance may be one hit. Reads only the planes of the query's own bits, so it is many times faster on sparse codes. No
-    // code has more than `most_active` active bits: the fewer, the shorter the numbers to compare.
+    // segment. `out` has room for n + SPARE_HITS hits. Returns their number.
+    size_t (*scan)(const uint64_t* codes, size_t n, size_t n_words, const uint64_t* query, uint32_t radius,
+                   Hit first, Hit* out);
+    // The same by bit planes, for queries of at most MOST_PLANES active bits and radii of at most 64. Reads
+    // only the planes of the query's active bits, so it is many times faster on sparse codes. Hits are in no
+    // order, except that for small radii and up to PLANES_BLOCK codes they are ordered by distance.
+    // Consecutive codes at one distance may be one hit. No code has more than `most_active` active bits.
     size_t (*scan_planes)(const uint64_t* planes, const uint64_t* codes, size_t n, size_t n_words,
                           uint32_t most_active, const uint64_t* query, uint32_t radius, Hit first, Hit* out);
-    // Rows as hits like `first`, runs of ascending ones as one; `out` has room for all n. Leaves out what is
-    // not below `n_codes`. Returns how many hits.
+    // Rows as hits like `first`; consecutive rows become one hit. Skips rows that are not below `n_codes`.
+    // `out` has room for n hits. Returns their number.
     size_t (*runs)(const uint32_t* rows, size_t n, size_t n_codes, Hit first, Hit* out);
-    // The ids of the buckets of some hits, one after the other, at most `room`; returns how many. Bucket
-    // b is ids[offsets[b]] .. ids[offsets[b + 1] - 1]. What is left of the room may be written over.
-    // After these hits stand `n_after` more, whose ids are called for from memory meanwhile.
+    // Writes the ids of the buckets of some hits, at most `room`; returns their number. Bucket b is
+    // ids[offsets[b]] .. ids[offsets[b + 1] - 1]. May overwrite the rest of the room. Prefetches the ids of
+    // the `n_after` hits that follow.
     size_t (*write_ids)(const uint32_t* ids, size_t n_ids, const uint32_t* offsets, const Hit* hits,
                         size_t n_hits, size_t n_after, int64_t* out, size_t room);
     void (*fill)(int32_t* out, size_t n, int32_t value);
-    // The same two past the cache; ids are all written after finish().
+    // The same two past the cache. Call finish() to write the last ids.
     size_t (*stream_ids)(const uint32_t* ids, size_t n_ids, const uint32_t* offsets, const Hit* hits,
                          size_t n_hits, size_t n_after, Stream& out, size_t room);
     void (*stream_fill)(int32_t* out, size_t n, int32_t value);
     void (*finish)(Stream&);
     // The paper's loss over all known pairs of rows of A (n x m) and B (k x m), and its gradient
     // (added to gA and gB). With `symmetric`, B is A, the relations are symmetric, gB is unused.
-    PairTerms (*pair_loss)(const PairLoss&, const float* A, size_t n, const float* B, size_t k,
-                           size_t m, bool symmetric, const bool* similar, const bool* known,
-                           float* gA, float* gB);
+    PairTerms (*pair_loss)(const PairLoss&, const float* A, size_t n, const float* B, size_t k, size_t m,
+                           bool symmetric, const bool* similar, const bool* known, float* gA, float* gB);
 };
 
-// Planes: blocks of 512 codes, each with 8 words (a line of the cache) per bit of a code, which hold that
-// bit of all 512 codes, then 8 words per bit of their numbers of active bits.
-// PLANES_BLOCK of them stay in the second-level cache over a batch of queries.
-inline constexpr size_t PLANE_CODES = 512, PLANE_WORDS = PLANE_CODES / 64, MOST_PLANES = 24, PLANES_BLOCK = 32 * PLANE_CODES;
+// Bit planes: blocks of 512 codes. Each block has 8 words (a cache line) per bit of a code, with that bit of
+// all 512 codes, then 8 words per bit of their numbers of active bits. PLANES_BLOCK codes stay in the
+// second-level cache over a batch of queries.
+inline constexpr size_t PLANE_CODES = 512, PLANE_WORDS = PLANE_CODES / 64, MOST_PLANES = 24,
+                        PLANES_BLOCK = 32 * PLANE_CODES;
 inline size_t count_bits(size_t n_words) { return size_t(std::bit_width(64 * n_words)); }
 inline size_t words_per_block(size_t n_words) { return PLANE_WORDS * (64 * n_words + count_bits(n_words)); }
 

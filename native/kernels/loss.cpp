@@ -69,8 +69,7 @@ PairTerms pair_loss(const PairLoss& loss, const float* A, size_t n, const float*
                 }
             }
             // Most pairs that are far enough apart have no gradient at all.
-            if (slope != 0)
-                add_signs(a, b, m, float(slope), gA + i * m, (symmetric ? gA : gB) + j * m);
+            if (slope != 0) add_signs(a, b, m, float(slope), gA + i * m, (symmetric ? gA : gB) + j * m);
         }
     const auto shrink_all = [&](const float* X, const double* weights, size_t rows, float* g) {
         for (size_t i = 0; i < rows; ++i) {

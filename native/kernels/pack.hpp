@@ -1,4 +1,4 @@
-// Between one byte per entry and one bit per entry. Bit j of a plane is bit j % 64 of word j / 64;
+// Converts between one byte and one bit per entry. Bit j of a plane is bit j % 64 of word j / 64;
 // a signed code is the plane of its +1 entries, then the plane of its -1 entries.
 #pragma once
 

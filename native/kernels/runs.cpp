@@ -6,7 +6,7 @@
 namespace kinhash::KINHASH_ISA {
 namespace {
 
-// Which of n <= 64 rows are not one more than the row before, as bits; the first is not.
+// A bit for each of n <= 64 rows that starts a run: it is not one more than the row before.
 inline uint64_t starts_of_runs(const uint32_t* rows, size_t n) {
     uint64_t starts = 1;
     size_t i = 1;
@@ -32,7 +32,8 @@ size_t runs(const uint32_t* rows, size_t n, size_t n_codes, Hit first, Hit* out)
         while (starts) {
             const size_t at = size_t(std::countr_zero(starts));
             starts &= starts - 1;
-            const size_t next = starts ? size_t(std::countr_zero(starts)) : size, row = rows[block + at], more = next - at - 1;
+            const size_t next = starts ? size_t(std::countr_zero(starts)) : size, row = rows[block + at],
+                         more = next - at - 1;
             out[found] = {uint32_t(row), first.segment, uint8_t(more), first.distance};
             found += row + more < n_codes;
         }

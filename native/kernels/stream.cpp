@@ -8,7 +8,7 @@ namespace {
 
 typedef int64_t Line __attribute__((vector_size(64)));
 
-// A line of the cache straight to memory.
+// Stores a cache line past the cache.
 inline void stream_line(void* to, Line line) {
 #if defined(__AVX512F__)
     _mm512_stream_si512(static_cast<__m512i*>(to), (__m512i)line);
@@ -24,14 +24,14 @@ inline void stream_line(void* to, Line line) {
     std::memcpy(to, &line, sizeof line);
 #endif
 }
-// Others may read after this.
+// Makes the stores above visible to other threads.
 inline void end_streams() {
 #if defined(__SSE2__)
     _mm_sfence();
 #endif
 }
 
-// Writes what whole lines are held.
+// Writes all complete lines of the buffer.
 inline void flush(Stream& stream) {
     size_t line = 0, n_lines = stream.used / Stream::LINE;
     if (stream.skipped && n_lines) {
@@ -55,14 +55,16 @@ size_t stream_ids(const uint32_t* ids, size_t n_ids, const uint32_t* offsets, co
                   size_t n_after, Stream& stream, size_t room) {
     size_t written = 0;
     for (size_t h = 0; h < n_hits; ++h) {
-        if (h + BUCKETS_AHEAD < n_hits + n_after) __builtin_prefetch(ids + offsets[hits[h + BUCKETS_AHEAD].row]);
+        if (h + BUCKETS_AHEAD < n_hits + n_after)
+            __builtin_prefetch(ids + offsets[hits[h + BUCKETS_AHEAD].row]);
         const auto [from, to] = bucket(offsets, n_ids, hits[h]);
         size_t n = std::min(to - from, room - written);
         const uint32_t* in = ids + from;
         written += n;
         while (n) {
             const size_t part = std::min(n, Stream::SIZE - stream.used);
-            copy_ids(in, part, size_t(ids + n_ids - in), stream.held + stream.used, Stream::SIZE + Stream::LINE - stream.used);
+            copy_ids(in, part, size_t(ids + n_ids - in), stream.held + stream.used,
+                     Stream::SIZE + Stream::LINE - stream.used);
             stream.used += part;
             in += part;
             n -= part;

@@ -10,7 +10,17 @@ namespace kinhash {
 
 const Kernels& KINHASH_JOIN(kernels_, KINHASH_ISA)() {
     using namespace KINHASH_ISA;
-    static const Kernels table{KINHASH_TEXT(KINHASH_ISA), encode, scan, scan_planes, runs, write_ids, fill, stream_ids, stream_fill, finish, pair_loss};
+    static const Kernels table{KINHASH_TEXT(KINHASH_ISA),
+                               encode,
+                               scan,
+                               scan_planes,
+                               runs,
+                               write_ids,
+                               fill,
+                               stream_ids,
+                               stream_fill,
+                               finish,
+                               pair_loss};
     return table;
 }
 

@@ -65,7 +65,8 @@ struct HeldSegment {
         auto copy = std::make_shared<HeldSegment>(*this);
         copy->segment.alive = {bits.data(), bits.shape(0)};
         copy->segment.n_alive = 0;
-        for (size_t item = 0; item < segment.n_items(); ++item) copy->segment.n_alive += copy->segment.is_alive(item);
+        for (size_t item = 0; item < segment.n_items(); ++item)
+            copy->segment.n_alive += copy->segment.is_alive(item);
         copy->owners.push_back(owner);
         return copy;
     }
@@ -96,8 +97,8 @@ Segments plain(const HeldSegments& segments) {
     return out;
 }
 
-nb::tuple build_segment(In<uint64_t, 2> words, std::optional<In<int64_t, 1>> ids, uint32_t levels, uint32_t n_chunks, bool groups,
-                        size_t n_far, size_t n_listed, double budget) {
+nb::tuple build_segment(In<uint64_t, 2> words, std::optional<In<int64_t, 1>> ids, uint32_t levels,
+                        uint32_t n_chunks, bool groups, size_t n_far, size_t n_listed, double budget) {
     const size_t n = words.shape(0), n_words = words.shape(1);
     expect(n < NONE, "a segment holds less than 2^32 items");
     expect((!ids || ids->shape(0) == n) && n_words >= 1 && n_words <= MAX_WORDS, "words and ids do not fit");
@@ -109,7 +110,9 @@ nb::tuple build_segment(In<uint64_t, 2> words, std::optional<In<int64_t, 1>> ids
         nb::gil_scoped_release nogil;
         built = with_words(n_words, [&](auto w) {
             constexpr size_t W = decltype(w)::value;
-            return Builder<W>(words.data(), ids ? ids->data() : nullptr, n, n_words, options, *active_kernels(), stop).run();
+            return Builder<W>(words.data(), ids ? ids->data() : nullptr, n, n_words, options,
+                              *active_kernels(), stop)
+                .run();
         });
     }
     nb::dict arrays, numbers;
@@ -122,9 +125,11 @@ nb::tuple build_segment(In<uint64_t, 2> words, std::optional<In<int64_t, 1>> ids
 nb::dict segment_arrays() {
     nb::dict out;
     const Segment none;
-    for_each_array([&]<typename T>(const char* name, const Span<T>&) {
-        out[name] = "<" + std::string(std::is_signed_v<T> ? "i" : "u") + std::to_string(sizeof(T));
-    }, none);
+    for_each_array(
+        [&]<typename T>(const char* name, const Span<T>&) {
+            out[name] = "<" + std::string(std::is_signed_v<T> ? "i" : "u") + std::to_string(sizeof(T));
+        },
+        none);
     return out;
 }
 
@@ -132,9 +137,12 @@ nb::dict segment_arrays() {
 nb::dict segment_numbers() {
     nb::dict out;
     const Segment none;
-    for_each_number([&]<typename T>(const char* name, const T&) {
-        out[name] = nb::borrow(reinterpret_cast<PyObject*>(std::is_integral_v<T> ? &PyLong_Type : &PyFloat_Type));
-    }, none);
+    for_each_number(
+        [&]<typename T>(const char* name, const T&) {
+            out[name] =
+                nb::borrow(reinterpret_cast<PyObject*>(std::is_integral_v<T> ? &PyLong_Type : &PyFloat_Type));
+        },
+        none);
     return out;
 }
 
@@ -162,7 +170,7 @@ class HeldSearcher {
 
     // All items within the radius.
     nb::object radius(nb::handle queries, uint32_t radius, bool sort, size_t n_threads, const char* structure,
-                     std::optional<double> timeout) {
+                      std::optional<double> timeout) {
         const Rows rows = checked(queries);
         const AskedPlan asked = *structure ? plan_named(structure) : AskedPlan();
         PythonStop stop(timeout);
@@ -230,16 +238,20 @@ void bind_index(nb::module_& module) {
     nb::class_<HeldSegment>(module, "Segment")
         .def(nb::init<nb::dict, nb::dict>(), "arrays"_a, "numbers"_a)
         .def("n_alive", [](const HeldSegment& self) { return self.segment.n_alive; })
-        .def("with_alive", [](const HeldSegment& self, nb::object bits) {
-            return self.with_alive(nb::cast<In<uint8_t, 1>>(bits), bits);
-        }, "bits"_a);
+        .def(
+            "with_alive",
+            [](const HeldSegment& self, nb::object bits) {
+                return self.with_alive(nb::cast<In<uint8_t, 1>>(bits), bits);
+            },
+            "bits"_a);
     nb::class_<HeldSearcher>(module, "Searcher")
         .def(nb::init<HeldSegments>(), "segments"_a)
         .def("n_items", &HeldSearcher::n_items)
-        .def("radius", &HeldSearcher::radius, "queries"_a, "radius"_a.noconvert(), "sort"_a.noconvert(), "n_threads"_a.noconvert(),
-             "structure"_a = "", "timeout"_a = nb::none())
-        .def("count", &HeldSearcher::count, "queries"_a, "counts"_a, "n_threads"_a, "structure"_a = "", "timeout"_a = nb::none())
+        .def("radius", &HeldSearcher::radius, "queries"_a, "radius"_a.noconvert(), "sort"_a.noconvert(),
+             "n_threads"_a.noconvert(), "structure"_a = "", "timeout"_a = nb::none())
+        .def("count", &HeldSearcher::count, "queries"_a, "counts"_a, "n_threads"_a, "structure"_a = "",
+             "timeout"_a = nb::none())
         .def("top_k", &HeldSearcher::top_k, "queries"_a, "k"_a, "n_threads"_a, "timeout"_a = nb::none());
-    module.def("build_segment", &build_segment, "words"_a, "ids"_a.none(), "levels"_a, "n_chunks"_a, "groups"_a,
-               "n_far"_a, "n_listed"_a, "budget"_a);
+    module.def("build_segment", &build_segment, "words"_a, "ids"_a.none(), "levels"_a, "n_chunks"_a,
+               "groups"_a, "n_far"_a, "n_listed"_a, "budget"_a);
 }

@@ -1,4 +1,4 @@
-// The Python face of the native core: arrays in, arrays out, GIL released while it works.
+// The Python interface of the native core: arrays in, arrays out, without the GIL while it works.
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -21,12 +21,12 @@ using namespace nb::literals;
 
 namespace {
 
-// A network ready to encode: its weights padded and laid out in panels, once.
+// A network whose weights are padded and laid out in panels, ready to encode.
 class NetworkEncoder {
   public:
-    NetworkEncoder(In<float, 1> mean, In<float, 1> scale, In<float, 2> W, In<float, 1> bias,
-                   In<float, 2> S, In<float, 1> tau, float cut, size_t n_steps, bool unit_length,
-                   bool two_sided, bool coordinate_descent) {
+    NetworkEncoder(In<float, 1> mean, In<float, 1> scale, In<float, 2> W, In<float, 1> bias, In<float, 2> S,
+                   In<float, 1> tau, float cut, size_t n_steps, bool unit_length, bool two_sided,
+                   bool coordinate_descent) {
         const size_t n_bits = W.shape(0), n_in = W.shape(1);
         const size_t n_out = kinhash::round_up(n_bits, kinhash::PANEL);
         expect(mean.shape(0) == n_in && scale.shape(0) == n_in, "mean and scale need one entry per input");
@@ -45,8 +45,20 @@ class NetworkEncoder {
             for (size_t j = 0; j < n_bits; ++j)
                 for (size_t k = 0; k < n_bits; ++k) S_columns_[k * n_out + j] = S.data()[j * n_bits + k];
         }
-        net_ = {n_in, n_bits, n_out, mean_.data(), scale_.data(), unit_length, W_.data(), bias_.data(),
-                S_.data(), S_columns_.data(), tau_.data(), cut, n_steps, two_sided,
+        net_ = {n_in,
+                n_bits,
+                n_out,
+                mean_.data(),
+                scale_.data(),
+                unit_length,
+                W_.data(),
+                bias_.data(),
+                S_.data(),
+                S_columns_.data(),
+                tau_.data(),
+                cut,
+                n_steps,
+                two_sided,
                 coordinate_descent ? kinhash::Pursuit::coordinate_descent : kinhash::Pursuit::ista};
     }
     NetworkEncoder(const NetworkEncoder&) = delete;  // net_ points into this object
@@ -78,7 +90,8 @@ class NetworkEncoder {
         std::vector<float> out(n_in * n_out, 0.0f);
         for (size_t j = 0; j < rows; ++j)
             for (size_t k = 0; k < columns; ++k)
-                out[(j / kinhash::PANEL * n_in + k) * kinhash::PANEL + j % kinhash::PANEL] = M[j * columns + k];
+                out[(j / kinhash::PANEL * n_in + k) * kinhash::PANEL + j % kinhash::PANEL] =
+                    M[j * columns + k];
         return out;
     }
 
@@ -88,21 +101,23 @@ class NetworkEncoder {
 
 void pack(In<int8_t, 2> dense, Out<uint64_t, 2> words, bool is_signed) {
     expect(words.shape(0) == dense.shape(0), "dense and words differ in rows");
-    expect(words.shape(1) == (dense.shape(1) + 63) / 64 * (is_signed ? 2 : 1), "words has the wrong number of columns");
+    expect(words.shape(1) == (dense.shape(1) + 63) / 64 * (is_signed ? 2 : 1),
+           "words has the wrong number of columns");
     nb::gil_scoped_release nogil;
     kinhash::pack(dense.data(), dense.shape(0), dense.shape(1), is_signed, words.data());
 }
 
 void unpack(In<uint64_t, 2> words, Out<int8_t, 2> dense, bool is_signed) {
     expect(words.shape(0) == dense.shape(0), "dense and words differ in rows");
-    expect(words.shape(1) == (dense.shape(1) + 63) / 64 * (is_signed ? 2 : 1), "words has the wrong number of columns");
+    expect(words.shape(1) == (dense.shape(1) + 63) / 64 * (is_signed ? 2 : 1),
+           "words has the wrong number of columns");
     nb::gil_scoped_release nogil;
     kinhash::unpack(words.data(), words.shape(0), dense.shape(1), is_signed, dense.data());
 }
 
-// How many items lie at each distance of each query, where code i stands for weights[i] items.
-void count_distances(In<uint64_t, 2> queries, In<uint64_t, 2> codes, In<uint32_t, 1> weights, Out<int64_t, 2> counts,
-                     size_t n_threads) {
+// The number of items at each distance of each query; code i has weights[i] items.
+void count_distances(In<uint64_t, 2> queries, In<uint64_t, 2> codes, In<uint32_t, 1> weights,
+                     Out<int64_t, 2> counts, size_t n_threads) {
     const size_t n = codes.shape(0), n_words = codes.shape(1), n_distances = counts.shape(1);
     expect(queries.shape(1) == n_words && n_words >= 1, "queries and codes differ in words");
     expect(weights.shape(0) == n && counts.shape(0) == queries.shape(0), "weights or counts do not fit");
@@ -123,17 +138,20 @@ void count_distances(In<uint64_t, 2> queries, In<uint64_t, 2> codes, In<uint32_t
             const uint64_t* const query = asked + q * n_words;
             const auto add = [&](size_t i, size_t part) {
                 size_t distance = 0;
-                for (size_t w = 0; w < n_words; ++w) distance += size_t(std::popcount(stored[i * n_words + w] ^ query[w]));
+                for (size_t w = 0; w < n_words; ++w)
+                    distance += size_t(std::popcount(stored[i * n_words + w] ^ query[w]));
                 table[part * n_distances + distance] += items[i];
             };
             size_t i = 0;
             if (n_words == 1)
                 for (const uint64_t one = query[0]; i + 4 <= n; i += 4)
                     for (size_t part = 0; part < 4; ++part)
-                        table[part * n_distances + size_t(std::popcount(stored[i + part] ^ one))] += items[i + part];
+                        table[part * n_distances + size_t(std::popcount(stored[i + part] ^ one))] +=
+                            items[i + part];
             for (; i < n; ++i) add(i, i % 4);
             for (size_t d = 0; d < n_distances; ++d)
-                out[q * n_distances + d] = table[d] + table[n_distances + d] + table[2 * n_distances + d] + table[3 * n_distances + d];
+                out[q * n_distances + d] = table[d] + table[n_distances + d] + table[2 * n_distances + d] +
+                                           table[3 * n_distances + d];
         }
     });
 }
@@ -168,12 +186,13 @@ NB_MODULE(_native, module) {
     module.def("use_instruction_set", &kinhash::use_kernels, "name"_a);
     module.def("pack", &pack, "dense"_a, "words"_a, "signed"_a);
     module.def("unpack", &unpack, "words"_a, "dense"_a, "signed"_a);
-    module.def("count_distances", &count_distances, "queries"_a, "codes"_a, "weights"_a, "counts"_a, "n_threads"_a);
+    module.def("count_distances", &count_distances, "queries"_a, "codes"_a, "weights"_a, "counts"_a,
+               "n_threads"_a);
     module.def("pair_loss", &pair_loss, nb::kw_only(), "A"_a, "B"_a, "similar"_a, "known"_a, "gA"_a, "gB"_a,
                "symmetric"_a, "similar_share"_a, "margin"_a, "lam"_a, "alpha"_a);
     nb::class_<NetworkEncoder>(module, "NetworkEncoder")
-        .def(nb::init<In<float, 1>, In<float, 1>, In<float, 2>, In<float, 1>, In<float, 2>, In<float, 1>, float,
-                      size_t, bool, bool, bool>(),
+        .def(nb::init<In<float, 1>, In<float, 1>, In<float, 2>, In<float, 1>, In<float, 2>, In<float, 1>,
+                      float, size_t, bool, bool, bool>(),
              nb::kw_only(), "mean"_a, "scale"_a, "W"_a, "bias"_a, "S"_a, "tau"_a, "cut"_a, "n_steps"_a,
              "unit_length"_a, "two_sided"_a, "coordinate_descent"_a)
         .def("encode", &NetworkEncoder::encode, "X"_a, "words"_a, "n_threads"_a);

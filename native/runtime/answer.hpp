@@ -16,8 +16,8 @@ struct Buffer {
     size_t size = 0;
 };
 
-// A pool: fresh memory costs more than writing an answer into it, so a released buffer is kept for the next answer of
-// about its size.
+// A pool: fresh memory costs more than writing an answer into it, so a released buffer is kept for the next
+// answer of about its size.
 class Buffers {
   public:
     static constexpr size_t LEAST = 1 << 10, LARGE = 1 << 22, MOST = size_t(1) << 29;
@@ -34,7 +34,8 @@ class Buffers {
                 return found;
             }
         }
-        return allocated(size >= LARGE ? size + size / 8 : std::bit_ceil(size));  // the next answer may be a little larger
+        return allocated(size >= LARGE ? size + size / 8
+                                       : std::bit_ceil(size));  // the next answer may be a little larger
     }
     void give_back(Buffer buffer) {
         if (!buffer.data || buffer.size < LEAST || buffer.size > MOST) return;
@@ -52,7 +53,9 @@ class Buffers {
     }
 
   private:
-    static Buffer allocated(size_t size) { return {std::unique_ptr<char, Free>(static_cast<char*>(allocate(size))), size}; }
+    static Buffer allocated(size_t size) {
+        return {std::unique_ptr<char, Free>(static_cast<char*>(allocate(size))), size};
+    }
     static constexpr size_t MOST_BUFFERS = 32;
     std::mutex mutex_;
     std::vector<Buffer> free_;
@@ -68,7 +71,8 @@ class Answer {
 
     Answer() = default;  // the answer to no queries
     Answer(size_t n_queries, size_t n_matches) : n_offsets(n_queries + 1), n(n_matches) {
-        const size_t distances_at = round_up(8 * n, CACHE_LINE), offsets_at = round_up(distances_at + 4 * n, CACHE_LINE);
+        const size_t distances_at = round_up(8 * n, CACHE_LINE),
+                     offsets_at = round_up(distances_at + 4 * n, CACHE_LINE);
         buffer_ = Buffers::instance().take(offsets_at + 8 * n_offsets);
         char* const data = buffer_.data.get();
         ids = reinterpret_cast<int64_t*>(data);

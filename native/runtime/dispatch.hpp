@@ -13,8 +13,8 @@ inline std::vector<const Kernels*> available_kernels() {
     std::vector<const Kernels*> list{&kernels_portable()};
 #ifdef KINHASH_X86
     __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-        __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2")) {
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") &&
+        __builtin_cpu_supports("bmi2")) {
         list.push_back(&kernels_avx2());
         if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
             __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
@@ -39,8 +39,7 @@ inline void use_kernels(const std::string& name) {
         }
         known += known.empty() ? kernels->name : std::string(", ") + kernels->name;
     }
-    throw std::invalid_argument("Unknown instruction set '" + name + "'. This machine has: " + known +
-                                ".");
+    throw std::invalid_argument("Unknown instruction set '" + name + "'. This machine has: " + known + ".");
 }
 
 }  // namespace kinhash

@@ -1,5 +1,5 @@
-// Memory for answers and arrays. Answers use huge pages where the system has them, from a pool. Arrays that are
-// built do not: the system may take longer to provide fresh huge pages than small ones.
+// Memory for answers and arrays. Answers use huge pages where the system has them, from a pool. Arrays that
+// are built do not: the system may take longer to provide fresh huge pages than small ones.
 #pragma once
 
 #include <cstdlib>

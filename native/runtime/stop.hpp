@@ -23,7 +23,9 @@ struct Stopped : std::exception {
 class Stop {
   public:
     explicit Stop(std::optional<double> seconds = {}) : caller_(std::this_thread::get_id()) {
-        if (seconds) deadline_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(*seconds));
+        if (seconds)
+            deadline_ = Clock::now() +
+                        std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(*seconds));
     }
     virtual ~Stop() = default;
     Stop(const Stop&) = delete;

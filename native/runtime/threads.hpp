@@ -19,12 +19,13 @@
 
 namespace kinhash {
 
-// Threads that wait for work, because starting one takes longer than answering hundreds of queries. At most one per
-// core is kept; a call that asks for more starts and joins the rest itself.
+// Threads that wait for work, because starting one takes longer than answering hundreds of queries. At most
+// one per core is kept; a call that asks for more starts and joins the rest itself.
 class Crew {
   public:
-    // Calls `run` here and in up to `n` other threads at the same time, and `wait` now and then while it waits for
-    // those. Threads that have not begun when `run` returns here are not waited for. Neither function may throw.
+    // Calls `run` here and in up to `n` other threads at the same time, and `wait` now and then while it
+    // waits for those. Threads that have not begun when `run` returns here are not waited for. Neither
+    // function may throw.
     void help(size_t n, const std::function<void()>& run, const std::function<void()>& wait) {
         const size_t n_kept = std::min(n, most_kept());
         Job job{&run, n_kept, 0};
@@ -69,8 +70,8 @@ class Crew {
         size_t n_wanted, n_running;
     };
 
-    // Threads of one call, joined when it ends. They begin when all of them are started: what they allocate must not be
-    // what the next one needs to start.
+    // Threads of one call, joined when it ends. They begin when all of them are started: what they allocate
+    // must not be what the next one needs to start.
     class Joined {
       public:
         template <typename F>
@@ -102,10 +103,12 @@ class Crew {
     }
     static size_t most_kept() { return std::max(1u, std::thread::hardware_concurrency()); }
 
-    // Returns a thread that runs f, or none if the system has no memory or no threads left: then fewer do the work.
+    // Returns a thread that runs f, or none if the system has no memory or no threads left: then fewer do the
+    // work.
     //
-    // Returns once the thread has allocated the C++ runtime's thread-local data. If these were first needed to throw
-    // bad_alloc, there would be no memory for them, and the dynamic linker would end the process with exit code 127.
+    // Returns once the thread has allocated the C++ runtime's thread-local data. If these were first needed
+    // to throw bad_alloc, there would be no memory for them, and the dynamic linker would end the process
+    // with exit code 127.
     template <typename F>
     static std::thread started(const F& f) {
         if (!has_memory(THREAD_MEMORY)) return {};
@@ -151,7 +154,8 @@ class Crew {
     size_t n_threads_ = 0;
 };
 
-// The first exception of several threads. That a thread was stopped is only a consequence of another exception.
+// The first exception of several threads. That a thread was stopped is only a consequence of another
+// exception.
 class Failure {
   public:
     // Calls f and keeps what it throws.
@@ -187,12 +191,13 @@ class Failure {
 
 inline constexpr size_t MOST_THREADS = 256;
 
-// Runs work(begin, end) over [0, n) in pieces, on up to n_threads threads. A thread that is done takes the next piece:
-// with fixed shares, one busy core would hold up all the others. Polls before every piece. The first exception ends
-// the work and is thrown here.
+// Runs work(begin, end) over [0, n) in pieces, on up to n_threads threads. A thread that is done takes the
+// next piece: with fixed shares, one busy core would hold up all the others. Polls before every piece. The
+// first exception ends the work and is thrown here.
 template <typename Run>
 void share(size_t n, size_t n_threads, size_t piece, Stop& stop, const Run& work) {
-    n_threads = std::clamp<size_t>((n + piece - 1) / piece, 1, std::clamp<size_t>(n_threads, 1, MOST_THREADS));
+    n_threads =
+        std::clamp<size_t>((n + piece - 1) / piece, 1, std::clamp<size_t>(n_threads, 1, MOST_THREADS));
     if (n_threads == 1) {
         stop.poll_deadline();
         return work(size_t(0), n);

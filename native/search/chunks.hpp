@@ -25,7 +25,8 @@ class ChunksPlan {
         for (size_t c = 0; c < segment.n_chunks; ++c)
             if (const std::optional<uint32_t> flips = flips_of(c, radius))
                 probes += 1 + *flips * double(n_used) / segment.n_chunks;
-        return costs::CHUNK_TOUCHES * costs::touch(segment.n_codes()) * probes * (1 + segment.chunk_candidates);
+        return costs::CHUNK_TOUCHES * costs::touch(segment.n_codes()) * probes *
+               (1 + segment.chunk_candidates);
     }
 
     // Adds the probes of a query. Its hits are complete after finish().
@@ -62,7 +63,8 @@ class ChunksPlan {
         };
         const size_t n_probes = probes_.size();
         for (size_t p = 0; n_probes && p < n_probes + AHEAD; ++p) {
-            if (p < n_probes) each(probes_[p], [&](uint32_t row) { __builtin_prefetch(target_.segment.code(row)); });
+            if (p < n_probes)
+                each(probes_[p], [&](uint32_t row) { __builtin_prefetch(target_.segment.code(row)); });
             if (p < AHEAD) continue;
             const Probe& probe = probes_[p - AHEAD];
             each(probe, [&](uint32_t row) { check(probe, row); });
@@ -83,8 +85,8 @@ class ChunksPlan {
         size_t from, to;  // first the place of its bucket's start, then the bucket's rows
     };
 
-    // How many bits of part c may differ. If every part differed in one more than its limit, the sum would exceed the
-    // radius. Nothing if the parts before c suffice.
+    // How many bits of part c may differ. If every part differed in one more than its limit, the sum would
+    // exceed the radius. Nothing if the parts before c suffice.
     std::optional<uint32_t> flips_of(size_t c, uint32_t radius) const {
         const uint32_t most = radius / target_.segment.n_chunks;
         if (c <= radius % target_.segment.n_chunks) return most;
@@ -118,7 +120,9 @@ class ChunksPlan {
         const uint32_t d = target_.words.distance(code, query);
         if (d > radius) return;
         const size_t n_words = target_.words.count();
-        const auto differing = [&](size_t c, size_t w) { return (code[w] ^ query[w]) & masks_[c * n_words + w]; };
+        const auto differing = [&](size_t c, size_t w) {
+            return (code[w] ^ query[w]) & masks_[c * n_words + w];
+        };
         for (size_t w = 0; w < n_words; ++w) {
             const uint64_t flip = probe.flipped / 64 == w ? uint64_t(1) << (probe.flipped % 64) : 0;
             if (differing(probe.chunk, w) != flip) return;

@@ -1,5 +1,5 @@
-// Every constant of the choice between plans. Costs are rough nanoseconds on one core of a recent server; only their
-// ratios matter.
+// Every constant of the choice between plans. Costs are rough nanoseconds on one core of a recent server;
+// only their ratios matter.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// Symmetric deletion: looks up the query without some of its active bits among the deletion keys of the codes, and,
-// where the tables end one level too early, without them but with one bit more.
+// Symmetric deletion: looks up the query without some of its active bits among the deletion keys of the
+// codes, and, where the tables end one level too early, without them but with one bit more.
 #pragma once
 
 #include "search/costs.hpp"
@@ -21,7 +21,8 @@ class DeletionsPlan {
         double touches = double(n_deletions(k, radius));
         for (uint32_t level = 1; level <= std::min(segment.levels, radius); ++level)
             touches += costs::TOUCHES_PER_KEY * double(n_deletions(k, radius - level));
-        if (radius > segment.levels) touches += double(n_deletions(k, radius - segment.levels - 1)) * double(n_used);
+        if (radius > segment.levels)
+            touches += double(n_deletions(k, radius - segment.levels - 1)) * double(n_used);
         return costs::touch(segment.n_codes()) * touches;
     }
 
@@ -47,9 +48,9 @@ class DeletionsPlan {
     struct Key {
         CodeBuffer<W> words;
         uint64_t hash;
-        uint32_t removed;  // bits of the query
-        uint32_t level;    // the table: 0 for the hash table of whole codes
-        uint32_t added;    // the bit that was added, or NO_BIT
+        uint32_t removed;   // bits of the query
+        uint32_t level;     // the table: 0 for the hash table of whole codes
+        uint32_t added;     // the bit that was added, or NO_BIT
         uint32_t from, to;  // the rows of its bucket
     };
     // A row that is filed under the hash of a key.
@@ -76,7 +77,8 @@ class DeletionsPlan {
         for (size_t w = 0; w < words.count(); ++w)
             for (uint64_t rest = target_.segment.used[w] & ~query[w]; rest; rest &= rest - 1) {
                 longer[w] = key[w] | (rest & -rest);
-                add_key(longer, words.hash(longer), removed, target_.segment.levels, uint32_t(64 * w + size_t(std::countr_zero(rest))));
+                add_key(longer, words.hash(longer), removed, target_.segment.levels,
+                        uint32_t(64 * w + size_t(std::countr_zero(rest))));
                 longer[w] = key[w];
             }
     }
@@ -140,7 +142,8 @@ class DeletionsPlan {
             const uint64_t* code = target_.segment.code(candidate.row);
             const uint32_t extra = words.active(code) - words.shared(code, query);
             const uint32_t expected = key.level + (key.added != NO_BIT);
-            // Each code is found once: exactly one key equals code & query, and exactly one added bit is the lowest.
+            // Each code is found once: exactly one key equals code & query, and exactly one added bit is the
+            // lowest.
             const bool lowest = key.added == NO_BIT || lowest_extra(code, query) == key.added;
             if (extra == expected && lowest && is_shared(code, query, key))
                 out.push_back(target_.hit(candidate.row, extra + key.removed));
@@ -155,7 +158,8 @@ class DeletionsPlan {
     }
     uint32_t lowest_extra(const uint64_t* code, const uint64_t* query) const {
         for (size_t w = 0; w < target_.words.count(); ++w)
-            if (const uint64_t extra = code[w] & ~query[w]) return uint32_t(64 * w + size_t(std::countr_zero(extra)));
+            if (const uint64_t extra = code[w] & ~query[w])
+                return uint32_t(64 * w + size_t(std::countr_zero(extra)));
         return NO_BIT;
     }
 

@@ -13,9 +13,10 @@ namespace kinhash {
 template <size_t W>
 class Finder {
   public:
-    Finder(const Segment& segment, const Kernels& kernels, SegmentPlanes* planes = nullptr, uint8_t number = 0)
-        : target_(segment, kernels, number), lookup_(target_), neighbours_(target_), deletions_(target_), chunks_(target_),
-          scan_(target_, planes), groups_(target_, scan_) {
+    Finder(const Segment& segment, const Kernels& kernels, SegmentPlanes* planes = nullptr,
+           uint8_t number = 0)
+        : target_(segment, kernels, number), lookup_(target_), neighbours_(target_), deletions_(target_),
+          chunks_(target_), scan_(target_, planes), groups_(target_, scan_) {
         n_used_ = n_used(segment.used.data, segment.used.size);
     }
     Finder(const Finder&) = delete;  // groups_ refers to scan_
@@ -25,7 +26,8 @@ class Finder {
         const Segment& segment = target_.segment;
         if (radius == 0 && segment.slots.size && (!asked || asked == Plan::lookup)) return {Plan::lookup};
         if (!asked || asked == Plan::neighbours)
-            if (const uint32_t row = neighbours_.listed_row(query, radius); row != NONE) return {Plan::neighbours, row};
+            if (const uint32_t row = neighbours_.listed_row(query, radius); row != NONE)
+                return {Plan::neighbours, row};
         Plan best = Plan::scan;
         double lowest = scan_.cost_per_code(query, radius) * double(segment.n_codes());
         if (asked == Plan::scan) return {best};
@@ -68,7 +70,8 @@ class Finder {
         scanned_.clear();
         for (const Asked& one : asked) {
             Choice choice = choose(one.query, one.radius, plan);
-            if (choice.plan == Plan::groups && !groups_.find(one.query, one.radius, plan == Plan::groups, *one.out, work))
+            if (choice.plan == Plan::groups &&
+                !groups_.find(one.query, one.radius, plan == Plan::groups, *one.out, work))
                 choice.plan = Plan::scan;
             switch (choice.plan) {
                 case Plan::groups: break;

@@ -13,7 +13,8 @@ template <size_t W>
 class Finders {
   public:
     Finders(const Segments& segments, std::vector<SegmentPlanes>& planes, const Kernels& kernels) {
-        for (size_t s = 0; s < segments.size(); ++s) finders_.emplace_back(*segments[s], kernels, &planes[s], uint8_t(s));
+        for (size_t s = 0; s < segments.size(); ++s)
+            finders_.emplace_back(*segments[s], kernels, &planes[s], uint8_t(s));
     }
 
     // Adds to the hits of each query, in no order; by the plan that was asked for, if any.

@@ -20,18 +20,20 @@ class GroupsPlan {
         const Segment& segment = target_.segment;
         if (!segment.n_leaders()) return {};
         const double n_words = double(segment.n_words);
-        const double per_leader = scan_.suits_planes(query, radius) ? costs::COMPARE_PLANES : costs::COMPARE_WORD * n_words;
+        const double per_leader =
+            scan_.suits_planes(query, radius) ? costs::COMPARE_PLANES : costs::COMPARE_WORD * n_words;
         return costs::GROUPS_START + per_leader * double(segment.n_leaders()) +
                costs::GROUP_WORD * n_words * double(segment.n_codes());
     }
 
-    // A code within r of the query has a leader within r + group_radius of it. Returns false, with no hits, if so many
-    // groups are near that a scan is faster, unless `forced`.
+    // A code within r of the query has a leader within r + group_radius of it. Returns false, with no hits,
+    // if so many groups are near that a scan is faster, unless `forced`.
     bool find(const uint64_t* query, uint32_t radius, bool forced, Hits& out, Work& work) {
         if (!find_leaders(query, radius, forced, work)) return false;
         size_t left = target_.segment.n_codes();  // groups share no codes, unless the file is damaged
         for (const Hit& leader : near_) {
-            const size_t from = group(leader.row).first, to = std::max(from, group(leader.row + leader.more).second);
+            const size_t from = group(leader.row).first,
+                         to = std::max(from, group(leader.row + leader.more).second);
             const size_t size = std::min(to - from, left);
             scan_.scan(query, radius, from, from + size, out, work);
             left -= size;

@@ -1,4 +1,4 @@
-// Putting ids in order, and choosing the lowest.
+// Sorts ids, and selects the lowest.
 #pragma once
 
 #include <algorithm>
@@ -18,19 +18,22 @@ namespace kinhash {
 template <typename Id>
 class IdOrder {
   public:
-    // Puts ids in ascending order.
+    // Sorts ids in ascending order.
     void sort(Id* ids, size_t n) {
         if (n < 64) return std::sort(ids, ids + n);
         Key any = 0, all = ~Key(0);
         for (size_t i = 0; i < n; ++i) any |= key(ids[i]), all &= key(ids[i]);
         const Key differing = any & ~all;
         if (differing == 0) return;
-        const uint32_t low = uint32_t(std::countr_zero(differing)), high = uint32_t(std::bit_width(differing));
-        if (high < 32 && (size_t(1) << high) / 64 <= n) by_bits(ids, n, high);
-        else by_digits(ids, n, low, high);
+        const uint32_t low = uint32_t(std::countr_zero(differing)),
+                       high = uint32_t(std::bit_width(differing));
+        if (high < 32 && (size_t(1) << high) / 64 <= n)
+            by_bits(ids, n, high);
+        else
+            by_digits(ids, n, low, high);
     }
 
-    // Brings the n lowest of some ids to the front, in order.
+    // Moves the n lowest ids to the front, in order.
     void lowest(Id* ids, size_t n_ids, size_t n) {
         if (n < n_ids && n_ids >= 256) n_ids = without_highest(ids, n_ids, n);
         sort(ids, n_ids);
@@ -40,11 +43,10 @@ class IdOrder {
     using Key = std::make_unsigned_t<Id>;
     static constexpr uint32_t MOST_BITS = 11;
 
-    // In the order of unsigned numbers; and back, by the same.
+    // Maps ids to unsigned numbers of the same order; its own inverse.
     static Key key(Id id) { return Key(id) ^ (std::is_signed_v<Id> ? Key(1) << (8 * sizeof(Id) - 1) : 0); }
 
-    // For ids that differ in their lowest bits and are many of all possible ones: a bit for each of
-    // these, set and then read.
+    // A bitmap, for ids that are dense in their range: set a bit per id, then read the bits.
     void by_bits(Id* ids, size_t n, uint32_t high) {
         const Key mask = (Key(1) << high) - 1, same = key(ids[0]) & ~mask;
         bits_.assign((size_t(1) << high) / 64 + 1, 0);
@@ -52,14 +54,16 @@ class IdOrder {
             const Key at = key(ids[i]) & mask;
             bits_[at / 64] |= uint64_t(1) << (at % 64);
         }
-        // Where few have more than two bits, or else than six.
-        if (n < bits_.size()) read_bits<2>(ids, n, same);
-        else read_bits<6>(ids, n, same);
+        // Most words of the bitmap have at most two bits, or at most six.
+        if (n < bits_.size())
+            read_bits<2>(ids, n, same);
+        else
+            read_bits<6>(ids, n, same);
     }
-    // So many bits of each word with no question between them; what is too many is written over.
+    // Branch-free: writes AT_ONCE ids per word; those past its last bit are overwritten.
     template <size_t AT_ONCE>
     void read_bits(Id* ids, size_t n, Key same) const {
-        constexpr uint64_t LAST = uint64_t(1) << 63;  // so that there is a bit to find, needed or not
+        constexpr uint64_t LAST = uint64_t(1) << 63;  // so that countr_zero is always defined
         size_t written = 0, word = 0;
         const auto at = [&](uint64_t rest) {
             return Id(key(Id(same | Key(64 * word + size_t(__builtin_ctzll(rest | LAST))))));
@@ -74,18 +78,22 @@ class IdOrder {
         }
         for (; written < n && word < bits_.size(); ++word)
             for (uint64_t rest = bits_[word]; rest; rest &= rest - 1) ids[written++] = at(rest);
-        std::fill(ids + written, ids + n, ids[written - 1]);  // where a damaged file has an id twice
+        std::fill(ids + written, ids + n, ids[written - 1]);  // a damaged file may have an id twice
     }
 
-    // By their digits, in bits low to high.
+    // Radix sort over the bits low .. high - 1.
     void by_digits(Id* ids, size_t n, uint32_t low, uint32_t high) {
-        // As few digits as can be, all of a length: but counting must not cost more than sorting.
-        const uint32_t all_bits = high - low, most = n < 1000 ? 8 : MOST_BITS, n_digits = (all_bits + most - 1) / most;
+        // As few digits as possible, of equal length; few ids take short digits, so that counting stays
+        // cheap.
+        const uint32_t all_bits = high - low, most = n < 1000 ? 8 : MOST_BITS,
+                       n_digits = (all_bits + most - 1) / most;
         const uint32_t bits = (all_bits + n_digits - 1) / n_digits, n_values = 1u << bits;
-        const auto digit = [&](Id id, uint32_t number) { return size_t(key(id) >> (low + number * bits)) & (n_values - 1); };
+        const auto digit = [&](Id id, uint32_t number) {
+            return size_t(key(id) >> (low + number * bits)) & (n_values - 1);
+        };
         scratch_.clear();
         Id *from = ids, *to = scratch_.room(n);
-        // While ids are put in order of one digit, the next one is counted.
+        // Each pass also counts the next digit.
         uint32_t counts[2][1 << MOST_BITS];
         std::fill_n(counts[0], n_values, 0);
         for (size_t i = 0; i < n; ++i) ++counts[0][digit(from[i], 0)];
@@ -107,13 +115,14 @@ class IdOrder {
         if (from != ids) std::copy_n(from, n, ids);
     }
 
-    // Drops most ids that are not among the n lowest, by where these end in a sample; returns how many are left.
+    // Drops most ids that are not among the n lowest, by a threshold from a sample; returns the number left.
     size_t without_highest(Id* ids, size_t n_ids, size_t n) {
         Id sample[256];
         const size_t size = n_ids < 2048 ? 64 : 256;
-        // Three deviations more than their share, so that it is seldom too low.
+        // Three standard deviations above the expected rank, so that the threshold is rarely too low.
         const double share = double(n) / double(n_ids);
-        const size_t rank = size_t(double(size) * share + 3 * std::sqrt(double(size) * share * (1 - share))) + 1;
+        const size_t rank =
+            size_t(double(size) * share + 3 * std::sqrt(double(size) * share * (1 - share))) + 1;
         if (rank >= size) return n_ids;
         for (size_t i = 0; i < size; ++i) sample[i] = ids[i * n_ids / size];
         std::nth_element(sample, sample + rank, sample + size);
@@ -125,7 +134,7 @@ class IdOrder {
             kept[n_kept] = ids[i];
             n_kept += ids[i] <= last;
         }
-        if (n_kept < n) return n_ids;  // seldom: the sample was not like the rest
+        if (n_kept < n) return n_ids;  // rare: the threshold was too low
         std::copy_n(kept, n_kept, ids);
         return n_kept;
     }

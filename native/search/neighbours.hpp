@@ -26,9 +26,11 @@ class NeighboursPlan {
         for (uint32_t distance = 1; distance <= radius; ++distance) {
             const size_t at = Segment::LISTED_BITS * size_t(row) + distance - 1;
             const size_t end = std::min<size_t>(starts[at + 1], rows.size);
-            const size_t begin = std::min<size_t>(starts[at] + size_t(distance == 1), end);  // after the row itself
+            const size_t begin =
+                std::min<size_t>(starts[at] + size_t(distance == 1), end);  // after the row itself
             const Hit like = target_.hit(0, distance);
-            out.add(target_.kernels.runs(rows.data + begin, end - begin, target_.segment.n_codes(), like, out.room(end - begin)));
+            out.add(target_.kernels.runs(rows.data + begin, end - begin, target_.segment.n_codes(), like,
+                                         out.room(end - begin)));
         }
         work.compare(1);
     }

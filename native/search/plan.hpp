@@ -13,7 +13,8 @@
 namespace kinhash {
 
 enum class Plan : size_t { lookup, deletions, chunks, groups, scan, neighbours };
-inline constexpr std::array<const char*, 6> PLAN_NAMES{"lookup", "deletions", "chunks", "groups", "scan", "neighbours"};
+inline constexpr std::array<const char*, 6> PLAN_NAMES{"lookup", "deletions", "chunks",
+                                                       "groups", "scan",      "neighbours"};
 
 // The plan that a test asks for; without one, the cheapest is chosen.
 using AskedPlan = std::optional<Plan>;
@@ -60,7 +61,8 @@ struct Target {
     Words<W> words;
     uint8_t number;
 
-    Target(const Segment& of, const Kernels& by, uint8_t as) : segment(of), kernels(by), words(of.n_words), number(as) {}
+    Target(const Segment& of, const Kernels& by, uint8_t as)
+        : segment(of), kernels(by), words(of.n_words), number(as) {}
     Hit hit(uint32_t row, uint32_t distance) const { return {row, number, 0, uint16_t(distance)}; }
     uint32_t find(const uint64_t* code) const { return segment.find(words, code, words.hash(code)); }
 };

@@ -58,8 +58,10 @@ inline size_t append_by_distance(const Segments& segments, const Hits& hits, uin
             to[i] = hit;
         }
     };
-    if (plain) copy([&](const Hit& hit) { return only.size(hit.row, hit.more); });
-    else copy([&](const Hit& hit) { return segments[hit.segment]->count(hit.row, hit.more); });
+    if (plain)
+        copy([&](const Hit& hit) { return only.size(hit.row, hit.more); });
+    else
+        copy([&](const Hit& hit) { return segments[hit.segment]->count(hit.row, hit.more); });
     if (!in_order && radius <= FEW) {
         // Branch-free: each pass writes every hit, and overwrites those at another distance.
         for (uint32_t d = 0; d <= radius; ++d)
@@ -79,7 +81,8 @@ inline size_t append_by_distance(const Segments& segments, const Hits& hits, uin
 }
 
 // Adds the hits of query i; `most` is the number of stored items.
-inline void keep(const Segments& segments, size_t i, const Hits& hits, uint32_t radius, size_t most, Found& found) {
+inline void keep(const Segments& segments, size_t i, const Hits& hits, uint32_t radius, size_t most,
+                 Found& found) {
     Hits& piece = found.pieces[i / Found::PIECE];
     const size_t before = piece.size();
     size_t items = append_by_distance(segments, hits, radius, piece);
@@ -88,23 +91,27 @@ inline void keep(const Segments& segments, size_t i, const Hits& hits, uint32_t 
         items = 0;
         for (size_t at = before; at < piece.size(); ++at) {
             const size_t n = segments[piece[at].segment]->count(piece[at].row, piece[at].more);
-            if (n > most - items) piece.cut(at);
-            else items += n;
+            if (n > most - items)
+                piece.cut(at);
+            else
+                items += n;
         }
     }
     found.n_hits[i] = uint32_t(piece.size() - before);
     found.offsets[i + 1] = int64_t(items);
 }
 
-// Writes the ids of some hits of one segment, at most `room`, and returns how many. May overwrite the rest of the room.
-// The `n_after` hits that follow are written next: their ids are prefetched.
-inline size_t write_ids(const Segment& segment, const Hit* hits, size_t n_hits, size_t n_after, const Kernels& kernels,
-                        int64_t* out, size_t room) {
+// Writes the ids of some hits of one segment, at most `room`, and returns how many. May overwrite the rest of
+// the room. The `n_after` hits that follow are written next: their ids are prefetched.
+inline size_t write_ids(const Segment& segment, const Hit* hits, size_t n_hits, size_t n_after,
+                        const Kernels& kernels, int64_t* out, size_t room) {
     if (segment.has_plain_ids())
-        return kernels.write_ids(segment.narrow_ids.data, segment.narrow_ids.size, segment.offsets.data, hits, n_hits, n_after, out, room);
+        return kernels.write_ids(segment.narrow_ids.data, segment.narrow_ids.size, segment.offsets.data, hits,
+                                 n_hits, n_after, out, room);
     size_t written = 0;
     for (const Hit* hit = hits; hit < hits + n_hits; ++hit)
-        for (size_t item = segment.begin(hit->row), end = segment.end(hit->row, hit->more); item < end && written < room; ++item)
+        for (size_t item = segment.begin(hit->row), end = segment.end(hit->row, hit->more);
+             item < end && written < room; ++item)
             if (segment.is_alive(item)) out[written++] = segment.id(item);
     return written;
 }
@@ -115,10 +122,10 @@ inline constexpr size_t STREAMED = size_t(1) << 24;
 // Writes the ids and distances of one piece of queries after the other, in one thread.
 class ItemWriter {
   public:
-    ItemWriter(const Segments& segments, const Found& found, bool sort, bool streamed, const Kernels& kernels, size_t first_query,
-               int64_t* ids, int32_t* distances, Stop& stop)
-        : segments_(segments), found_(found), sort_(sort), streamed_(streamed), kernels_(kernels), ids_(ids), distances_(distances),
-          stream_(ids + found.offsets[first_query]), polling_(&stop) {}
+    ItemWriter(const Segments& segments, const Found& found, bool sort, bool streamed, const Kernels& kernels,
+               size_t first_query, int64_t* ids, int32_t* distances, Stop& stop)
+        : segments_(segments), found_(found), sort_(sort), streamed_(streamed), kernels_(kernels), ids_(ids),
+          distances_(distances), stream_(ids + found.offsets[first_query]), polling_(&stop) {}
 
     // Queries first .. last - 1, which are one piece.
     void write(size_t first, size_t last) {
@@ -160,13 +167,16 @@ class ItemWriter {
         const Segment& segment = *segments_[hit->segment];
         const size_t n_after = segments_.size() == 1 ? size_t(hits_end_ - (hit + n)) : 0;
         if (!streamed_) return write_ids(segment, hit, n, n_after, kernels_, ids_ + at, stop_ - at);
-        // Also counts the ids that the stream still holds: a file that changes meanwhile must not lead beyond the end.
+        // Also counts the ids that the stream still holds: a file that changes meanwhile must not lead beyond
+        // the end.
         const size_t room = std::min(stop_ - at, size_t(ids_ + stop_ - (stream_.out + stream_.used)));
-        return kernels_.stream_ids(segment.narrow_ids.data, segment.narrow_ids.size, segment.offsets.data, hit, n, n_after, stream_, room);
+        return kernels_.stream_ids(segment.narrow_ids.data, segment.narrow_ids.size, segment.offsets.data,
+                                   hit, n, n_after, stream_, room);
     }
     // Equal distances are written together, when the next one is known.
     void fill_distances(size_t to) {
-        if (to > filled_) (streamed_ ? kernels_.stream_fill : kernels_.fill)(distances_ + filled_, to - filled_, waiting_);
+        if (to > filled_)
+            (streamed_ ? kernels_.stream_fill : kernels_.fill)(distances_ + filled_, to - filled_, waiting_);
         filled_ = to;
     }
     static size_t length_of_run(const Hit* hit, const Hit* end) {
@@ -192,14 +202,16 @@ class ItemWriter {
 };
 
 // Writes all items; `sort` orders equal distances by id.
-inline void expand(const Segments& segments, const Found& found, bool sort, const Kernels& kernels, size_t n_threads,
-                   int64_t* ids, int32_t* distances, Stop& stop) {
+inline void expand(const Segments& segments, const Found& found, bool sort, const Kernels& kernels,
+                   size_t n_threads, int64_t* ids, int32_t* distances, Stop& stop) {
     const size_t n_queries = found.n_hits.size();
-    const bool plain = std::all_of(segments.begin(), segments.end(), [](const Segment* s) { return s->has_plain_ids(); });
+    const bool plain =
+        std::all_of(segments.begin(), segments.end(), [](const Segment* s) { return s->has_plain_ids(); });
     const bool streamed = plain && !sort && size_t(found.offsets[n_queries]) * sizeof(int64_t) >= STREAMED;
     share(n_queries, n_threads, Found::PIECE, stop, [&](size_t begin, size_t end) {
         ItemWriter writer(segments, found, sort, streamed, kernels, begin, ids, distances, stop);
-        for (size_t first = begin; first < end; first += Found::PIECE) writer.write(first, std::min(first + Found::PIECE, end));
+        for (size_t first = begin; first < end; first += Found::PIECE)
+            writer.write(first, std::min(first + Found::PIECE, end));
         writer.finish();
     });
 }

@@ -16,14 +16,13 @@ struct Scratch {
     std::vector<Asked> asked;
     Found found;
     TopK<W> top_k;
-    Scratch(const Segments& segments, std::vector<SegmentPlanes>& planes, size_t n_words, const Kernels& kernels_used)
-        : kernels(&kernels_used),
-          finders(segments, planes, kernels_used),
-          hits(Found::PIECE),
+    Scratch(const Segments& segments, std::vector<SegmentPlanes>& planes, size_t n_words,
+            const Kernels& kernels_used)
+        : kernels(&kernels_used), finders(segments, planes, kernels_used), hits(Found::PIECE),
           top_k(segments, n_words, finders, kernels_used) {}
 };
 
-// Searches over a fixed list of segments, by any number of threads at once.
+// Searches a fixed list of segments. Any number of threads may call it at the same time.
 class Searcher {
   public:
     explicit Searcher(Segments segments) : segments_(std::move(segments)), planes_(segments_.size()) {
@@ -31,12 +30,15 @@ class Searcher {
     }
     virtual ~Searcher() = default;
 
-    // All items within the radius, by distance; `sort` puts those at equal distance in order of their ids.
-    virtual Answer radius(const uint64_t* queries, size_t n, uint32_t radius, bool sort, size_t n_threads, AskedPlan asked, Stop& stop) = 0;
-    // How many items lie at each distance 0 .. radius: (n, radius + 1), zeroed before.
-    virtual Work count(const uint64_t* queries, size_t n, uint32_t radius, size_t n_threads, AskedPlan asked, int64_t* counts, Stop& stop) = 0;
-    // The k nearest items, k of them in all cases.
-    virtual Work top_k(const uint64_t* queries, size_t n, size_t k, size_t n_threads, int64_t* ids, int32_t* distances, Stop& stop) = 0;
+    // All items within the radius, by distance; `sort` orders equal distances by id.
+    virtual Answer radius(const uint64_t* queries, size_t n, uint32_t radius, bool sort, size_t n_threads,
+                          AskedPlan asked, Stop& stop) = 0;
+    // The number of items at each distance 0 .. radius: (n, radius + 1), zeroed before.
+    virtual Work count(const uint64_t* queries, size_t n, uint32_t radius, size_t n_threads, AskedPlan asked,
+                       int64_t* counts, Stop& stop) = 0;
+    // The k nearest items; there are at least k.
+    virtual Work top_k(const uint64_t* queries, size_t n, size_t k, size_t n_threads, int64_t* ids,
+                       int32_t* distances, Stop& stop) = 0;
 
   protected:
     const Segments segments_;
@@ -49,13 +51,16 @@ class SearcherOf final : public Searcher {
   public:
     SearcherOf(Segments segments, size_t n_words) : Searcher(std::move(segments)), n_words_(n_words) {}
 
-    Answer radius(const uint64_t* queries, size_t n, uint32_t radius, bool sort, size_t n_threads, AskedPlan asked, Stop& stop) override {
+    Answer radius(const uint64_t* queries, size_t n, uint32_t radius, bool sort, size_t n_threads,
+                  AskedPlan asked, Stop& stop) override {
         radius = std::min(radius, uint32_t(64 * n_words_));  // no two codes are farther apart
         return with_scratch([&](Scratch<W>& scratch) {
             // With one thread, everything happens in this scratch memory; others have their own.
             Found& found = scratch.found;
             found.start(n);
-            const auto keep_hits = [&](size_t i, const Hits& hits) { keep(segments_, i, hits, radius, n_items_, found); };
+            const auto keep_hits = [&](size_t i, const Hits& hits) {
+                keep(segments_, i, hits, radius, n_items_, found);
+            };
             if (n <= Found::PIECE) {
                 stop.poll_deadline();
                 Work work(&stop);
@@ -72,18 +77,23 @@ class SearcherOf final : public Searcher {
         });
     }
 
-    Work count(const uint64_t* queries, size_t n, uint32_t radius, size_t n_threads, AskedPlan asked, int64_t* counts, Stop& stop) override {
+    Work count(const uint64_t* queries, size_t n, uint32_t radius, size_t n_threads, AskedPlan asked,
+               int64_t* counts, Stop& stop) override {
         return in_pieces(queries, n, radius, n_threads, asked, stop, [&](size_t i, const Hits& hits) {
             for (const Hit& hit : hits)
-                counts[i * (radius + 1) + hit.distance] += int64_t(segments_[hit.segment]->count(hit.row, hit.more));
+                counts[i * (radius + 1) + hit.distance] +=
+                    int64_t(segments_[hit.segment]->count(hit.row, hit.more));
         });
     }
 
-    Work top_k(const uint64_t* queries, size_t n, size_t k, size_t n_threads, int64_t* ids, int32_t* distances, Stop& stop) override {
-        return in_threads(n, n_threads, TOP_K_PIECE, stop, [&](size_t begin, size_t end, Scratch<W>& scratch, Work& work) {
-            for (size_t i = begin; i < end; i += TOP_K_PIECE)
-                scratch.top_k.search(queries + i * n_words_, std::min(TOP_K_PIECE, end - i), k, ids + i * k, distances + i * k, work);
-        });
+    Work top_k(const uint64_t* queries, size_t n, size_t k, size_t n_threads, int64_t* ids,
+               int32_t* distances, Stop& stop) override {
+        return in_threads(n, n_threads, TOP_K_PIECE, stop,
+                          [&](size_t begin, size_t end, Scratch<W>& scratch, Work& work) {
+                              for (size_t i = begin; i < end; i += TOP_K_PIECE)
+                                  scratch.top_k.search(queries + i * n_words_, std::min(TOP_K_PIECE, end - i),
+                                                       k, ids + i * k, distances + i * k, work);
+                          });
     }
 
   private:
@@ -93,7 +103,8 @@ class SearcherOf final : public Searcher {
 
     // Finds the codes near the queries of one piece, and calls found(i, hits) for each.
     template <typename F>
-    void in_piece(const uint64_t* queries, size_t begin, size_t end, uint32_t radius, AskedPlan asked, Scratch<W>& scratch, Work& work, const F& found) {
+    void in_piece(const uint64_t* queries, size_t begin, size_t end, uint32_t radius, AskedPlan asked,
+                  Scratch<W>& scratch, Work& work, const F& found) {
         scratch.asked.resize(end - begin);
         for (size_t i = begin; i < end; ++i) {
             scratch.hits[i - begin].clear();
@@ -104,11 +115,14 @@ class SearcherOf final : public Searcher {
     }
 
     template <typename F>
-    Work in_pieces(const uint64_t* queries, size_t n, uint32_t radius, size_t n_threads, AskedPlan asked, Stop& stop, const F& found) {
-        return in_threads(n, n_threads, Found::PIECE, stop, [&](size_t first, size_t last, Scratch<W>& scratch, Work& work) {
-            for (size_t begin = first; begin < last; begin += Found::PIECE)
-                in_piece(queries, begin, std::min(begin + Found::PIECE, last), radius, asked, scratch, work, found);
-        });
+    Work in_pieces(const uint64_t* queries, size_t n, uint32_t radius, size_t n_threads, AskedPlan asked,
+                   Stop& stop, const F& found) {
+        return in_threads(n, n_threads, Found::PIECE, stop,
+                          [&](size_t first, size_t last, Scratch<W>& scratch, Work& work) {
+                              for (size_t begin = first; begin < last; begin += Found::PIECE)
+                                  in_piece(queries, begin, std::min(begin + Found::PIECE, last), radius,
+                                           asked, scratch, work, found);
+                          });
     }
 
     template <typename F>

@@ -6,15 +6,15 @@
 
 namespace kinhash {
 
-// Ids of several buckets: of uint32_t where all of them are narrow, or else of int64_t.
+// The ids of several buckets: uint32_t if all segments have narrow ids, otherwise int64_t.
 template <typename Id>
 class Pool {
   public:
     void clear() { ids_.clear(); }
     size_t size() const { return ids_.size(); }
 
-    // Adds the ids of the buckets `row` .. `row + more`; of each at most n, which ascend, so that no more
-    // can be among the n lowest.
+    // Adds the ids of the buckets `row` .. `row + more`, at most n of each: they ascend, so no more can be
+    // among the n lowest.
     void add(const Segment& segment, size_t row, size_t more, size_t n) {
         if (more && segment.size(row, more) > n) {
             for (size_t one = row; one <= row + more; ++one) add(segment, one, 0, n);
@@ -30,13 +30,15 @@ class Pool {
             return ids_.add(added);
         }
         if (segment.wide_ids.size) std::copy_n(segment.wide_ids.data + from, n, place);
-        // Most buckets are small: some ids at once, what is too many is written over.
-        else if (n <= AT_ONCE && from + AT_ONCE <= segment.narrow_ids.size) std::copy_n(segment.narrow_ids.data + from, AT_ONCE, place);
-        else std::copy_n(segment.narrow_ids.data + from, n, place);
+        // Most buckets are small: copies AT_ONCE ids branch-free; those past the last are overwritten.
+        else if (n <= AT_ONCE && from + AT_ONCE <= segment.narrow_ids.size)
+            std::copy_n(segment.narrow_ids.data + from, AT_ONCE, place);
+        else
+            std::copy_n(segment.narrow_ids.data + from, n, place);
         ids_.add(n);
     }
 
-    // Writes the n lowest in order, or all if there are fewer; returns how many.
+    // Writes the n lowest in order, or all if there are fewer; returns their number.
     size_t take_lowest(size_t n, int64_t* out) {
         n = std::min(n, ids_.size());
         order_.lowest(ids_.begin(), ids_.size(), n);
@@ -62,9 +64,9 @@ class TopK {
         }
     }
 
-    // Writes min(k, items) ids and distances in order, k per query; -1 where a damaged file does not
-    // lead to as many. Radii grow until they hold k items: first as long as they are look-ups, then
-    // from where a sample of the codes says that k items lie.
+    // Writes min(k, items) ids and distances in order, k per query; -1 if a damaged file leads to fewer.
+    // Radii grow until they hold k items: first radii that are look-ups, then from the radius that a sample
+    // of the codes suggests.
     void search(const uint64_t* queries, size_t n, size_t k, int64_t* ids, int32_t* distances, Work& work) {
         const size_t wanted = std::min(k, n_items_);
         if (wanted == 0) return;
@@ -78,7 +80,8 @@ class TopK {
             for (size_t p = 0; p < pending_.size(); ++p) {
                 if (items[p] >= wanted || pending_[p].radius >= farthest) continue;
                 pending_[left] = pending_[p];
-                // Half-way to where the sample says now: beyond what is needed, codes are many.
+                // Half-way to the radius that the sample suggests: too large a radius costs more than another
+                // step.
                 uint32_t& radius = pending_[left++].radius;
                 radius = (radius + 1 + likely_radius(pending_[p].query, wanted, radius + 1, items[p])) / 2;
             }
@@ -91,11 +94,13 @@ class TopK {
     }
 
   private:
-    static constexpr size_t AHEAD = 24;  // buckets whose ends are on their way from memory
+    static constexpr size_t AHEAD = 24;  // buckets whose offsets are being prefetched
 
     // Answers queries by radii that are look-ups; all others become pending.
     void look_up(const uint64_t* queries, size_t n, size_t wanted, Work& work) {
-        const auto give_up = [&](const Asked& one) { pending_.push_back({one.query, likely_radius(one.query, wanted), one.out}); };
+        const auto give_up = [&](const Asked& one) {
+            pending_.push_back({one.query, likely_radius(one.query, wanted), one.out});
+        };
         trying_.clear();
         for (size_t i = 0; i < n; ++i) trying_.push_back({queries + i * n_words_, 0, &hits_[i]});
         const uint32_t most = wanted < costs::RARE_ITEMS ? costs::MOST_LOOKUP_RADIUS : 0;
@@ -125,7 +130,8 @@ class TopK {
             size_t items = 0;
             for (size_t at = 0; at < hits.size(); ++at) {
                 if (at + AHEAD < hits.size())
-                    __builtin_prefetch(segments_[hits[at + AHEAD].segment]->offsets.data + hits[at + AHEAD].row);
+                    __builtin_prefetch(segments_[hits[at + AHEAD].segment]->offsets.data +
+                                       hits[at + AHEAD].row);
                 items += segments_[hits[at].segment]->count(hits[at].row, hits[at].more);
             }
             counts_.push_back(items);
@@ -133,8 +139,8 @@ class TopK {
         return counts_;
     }
 
-    // The smallest radius that holds k items, if all codes are like a sample of them; from the first that
-    // it may be, below which there are known to be some.
+    // The smallest radius, at least `first`, that holds k items if all codes are like the sample. `below`
+    // items are known to be nearer than `first`.
     uint32_t likely_radius(const uint64_t* query, size_t k, uint32_t first = 0, size_t below = 0) {
         if (sample_.empty()) draw_sample();
         by_distance_.assign(64 * n_words_ + 1, 0);
@@ -148,13 +154,14 @@ class TopK {
         return radius;
     }
 
-    // Some codes, and how many items each stands for: the heaviest leaders, which hold most items where
-    // codes cluster, or blocks of codes from everywhere.
+    // Samples codes, and the number of items that each stands for: the heaviest leaders, which hold most
+    // items if codes cluster, or else blocks of codes at regular intervals.
     void draw_sample() {
         constexpr size_t BLOCK = 64, MOST_BLOCKS = 32, MOST_LEADERS = 1024;
         for (const Segment* segment : segments_) {
             const size_t n = segment->n_codes(), n_leaders = std::min(segment->n_leaders(), MOST_LEADERS);
-            const size_t n_blocks = n_leaders ? 0 : std::clamp<size_t>(n / BLOCK, 1, MOST_BLOCKS), before = sample_.size();
+            const size_t n_blocks = n_leaders ? 0 : std::clamp<size_t>(n / BLOCK, 1, MOST_BLOCKS),
+                         before = sample_.size();
             size_t all = 0;
             const auto see = [&](size_t row) {
                 sample_.push_back(double(segment->count(row)));
@@ -164,8 +171,10 @@ class TopK {
             for (size_t g = 0; g < n_leaders; ++g)
                 if (segment->group_starts[g] < n) see(segment->group_starts[g]);
             for (size_t b = 0; b < n_blocks; ++b)
-                for (size_t row = b * n / n_blocks; row < std::min(b * n / n_blocks + BLOCK, n); ++row) see(row);
-            for (size_t i = before; i < sample_.size() && all; ++i) sample_[i] *= double(segment->n_alive) / double(all);
+                for (size_t row = b * n / n_blocks; row < std::min(b * n / n_blocks + BLOCK, n); ++row)
+                    see(row);
+            for (size_t i = before; i < sample_.size() && all; ++i)
+                sample_[i] *= double(segment->n_alive) / double(all);
         }
     }
 
@@ -187,25 +196,30 @@ class TopK {
         std::fill(distances + written, distances + k, -1);
     }
 
-    // Writes the lowest ids of the buckets of some hits at one distance, at most `need`; returns how many.
+    // Writes the lowest ids of the buckets of some hits at one distance, at most `need`; returns their
+    // number.
     size_t lowest_of(const Hit* hits, size_t n_hits, size_t need, int64_t* out) {
-        if (n_hits == 1 && !hits->more) return write_ids(*segments_[hits->segment], hits, 1, 0, kernels_, out, need);  // a bucket's ids ascend
-        return narrow_ ? lowest_of(hits, n_hits, need, narrow_pool_, out) : lowest_of(hits, n_hits, need, wide_pool_, out);
+        if (n_hits == 1 && !hits->more)
+            return write_ids(*segments_[hits->segment], hits, 1, 0, kernels_, out,
+                             need);  // a bucket's ids ascend
+        return narrow_ ? lowest_of(hits, n_hits, need, narrow_pool_, out)
+                       : lowest_of(hits, n_hits, need, wide_pool_, out);
     }
     template <typename Id>
     size_t lowest_of(const Hit* hits, size_t n_hits, size_t need, Pool<Id>& pool, int64_t* out) {
         pool.clear();
         for (size_t h = 0; h < n_hits; ++h) {
             if (h + AHEAD < n_hits) segments_[hits[h + AHEAD].segment]->prefetch_ids(hits[h + AHEAD].row);
-            // Damaged buckets may overlap; together they never give more than there is.
-            pool.add(*segments_[hits[h].segment], hits[h].row, hits[h].more, std::min(need, n_items_ - pool.size()));
+            // The buckets of a damaged file may overlap: never collect more ids than there are items.
+            pool.add(*segments_[hits[h].segment], hits[h].row, hits[h].more,
+                     std::min(need, n_items_ - pool.size()));
         }
         return pool.take_lowest(need, out);
     }
 
     const Segments& segments_;
     size_t n_words_, n_items_ = 0;
-    bool narrow_ = true;  // all ids
+    bool narrow_ = true;  // all ids are 32 bits wide
     Finders<W>& finders_;
     const Kernels& kernels_;
     std::vector<Hits> hits_;

@@ -17,8 +17,8 @@ inline Vector<uint64_t> chunk_masks(const uint64_t* used, size_t n_words, size_t
     return masks;
 }
 
-// The number of parts that makes each about as long as a row number: a look-up of a shorter part gives many rows, and a
-// longer part is less likely to be equal.
+// The number of parts that makes each about as long as a row number: a look-up of a shorter part gives many
+// rows, and a longer part is less likely to be equal.
 inline uint32_t best_n_chunks(const Vector<uint64_t>& used, size_t n_codes) {
     const size_t length = std::bit_width(std::max<size_t>(n_codes, 2) - 1);
     return uint32_t(std::max<size_t>(2, (n_used(used.data(), used.size()) + length / 2) / length));

@@ -1,7 +1,7 @@
 // Symmetric deletion. Two codes x and q are within r bits exactly if x & q, which is x without some
-// of its active bits and q without some of its own, is reached with at most r removals in all. So x
-// is filed under everything that is left when one or two of its bits are removed, and q is looked up
-// the same way: a few dozen look-ups for a sparse code, however long it is.
+// of its active bits and q without some of its own, is reached with at most r removals in total. So x
+// is filed under each rest when one or two of its bits are removed, and q is looked up the same way:
+// a few dozen look-ups for a sparse code, whatever its length.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace kinhash {
 
-// Calls f(key, n_removed) for `code` and for it without each 1 .. `most` (at most 3) active bits.
+// Calls f(key, n_removed) for `code` and for each way to remove 1 .. `most` (at most 3) of its active bits.
 template <size_t W, typename F>
 void for_each_deletion(const Words<W>& words, const uint64_t* code, uint32_t most, const F& f) {
     uint64_t key[W ? W : MAX_WORDS];
@@ -42,6 +42,7 @@ void for_each_deletion(const Words<W>& words, const uint64_t* code, uint32_t mos
     }
 }
 
+// The number of ways to remove at most `most` of k bits.
 inline size_t n_deletions(size_t k, uint32_t most) {
     size_t n = 1;
     if (most >= 1) n += k;
@@ -54,7 +55,7 @@ inline size_t key_bucket(uint64_t hash, size_t n_buckets) {
     return size_t((__uint128_t(hash) * n_buckets) >> 64);
 }
 
-// How many ways there are to remove just `level` of k bits.
+// The number of ways to remove exactly `level` of k bits.
 inline size_t n_deletions_at(size_t k, uint32_t level) {
     return level == 0 ? 1 : n_deletions(k, level) - n_deletions(k, level - 1);
 }

@@ -1,4 +1,4 @@
-// Codes bit by bit, for the fast scan of sparse ones: made from codes when first needed, kept in memory.
+// Bit planes of codes, for fast scans with sparse queries: made when first needed, then kept in memory.
 #pragma once
 
 #include <mutex>
@@ -12,7 +12,7 @@ namespace kinhash {
 
 class Planes {
   public:
-    // The planes of n codes, the same ones at each call, and how many active bits a code has at most.
+    // The planes of n codes, which must be the same at each call, and the largest number of active bits.
     std::pair<const uint64_t*, uint32_t> of(const uint64_t* codes, size_t n, size_t n_words) {
         std::call_once(made_, [&] { make(codes, n, n_words); });
         return {planes_.data(), most_active_};
@@ -39,10 +39,12 @@ class Planes {
     uint32_t most_active_ = 0;
 };
 
-// Those of one segment. Planes of all codes would add half to a lean segment, so it has none.
+// The planes of one segment. Those of all codes would add half to the size of a lean segment, so it has none.
 struct SegmentPlanes {
     Planes leaders, codes;
-    static bool all_codes(const Segment& segment) { return segment.levels > 0 || segment.n_codes() <= 1 << 16; }
+    static bool all_codes(const Segment& segment) {
+        return segment.levels > 0 || segment.n_codes() <= 1 << 16;
+    }
 };
 
 }  // namespace kinhash

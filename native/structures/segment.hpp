@@ -1,9 +1,9 @@
-// A segment: items grouped by code, and the structures that find codes near a query. Everything is a flat array, so a
-// segment works the same in memory and in a mapped file.
+// A segment: items grouped by code, and the structures that find codes near a query. Everything is a flat
+// array, so a segment works the same in memory and in a mapped file.
 //
-// A mapped file may be damaged where nobody has looked yet. So whatever is read from an array and then followed (an
-// offset, a row of another array) is checked against that array's end first: the answer may be wrong, but nothing is
-// read out of bounds. Verification finds the damage.
+// A mapped file may be damaged where nobody has looked yet. So whatever is read from an array and then
+// followed (an offset, a row of another array) is checked against that array's end first: the answer may be
+// wrong, but nothing is read out of bounds. Verification finds the damage.
 #pragma once
 
 #include <algorithm>
@@ -30,8 +30,8 @@ inline constexpr uint32_t NONE = 0xffffffff;
 // Slots of the hash table for so many rows. A slot holds row + 1, or 0 if it is empty.
 inline size_t n_slots(size_t n_rows) { return std::bit_ceil(std::max<size_t>(4, n_rows + n_rows / 2)); }
 
-// The arrays and numbers of a segment: spans of them to search, vectors of them to build. Two tables below give their
-// names; everything that attaches, checks, builds, writes or reads a segment goes through these.
+// The arrays and numbers of a segment: spans of them to search, vectors of them to build. Two tables below
+// give their names; everything that attaches, checks, builds, writes or reads a segment goes through these.
 template <template <typename> class Array>
 struct SegmentArrays {
     // Lists of rows: list i is rows[starts[i]] .. rows[starts[i + 1] - 1].
@@ -51,11 +51,14 @@ struct SegmentArrays {
     // Groups: the codes at rows [group_starts[g], group_starts[g + 1]) are within `group_radius` of leader g.
     Array<uint64_t> leaders;
     Array<uint32_t> group_starts;
-    // Deletion keys: table j - 1 has the rows of the codes with j of their active bits removed, by the hash of the rest.
+    // Deletion keys: table j - 1 has the rows of the codes with j of their active bits removed, by the hash
+    // of the rest.
     Lists keys[2];
-    // Chunks: n_chunks tables of equal size over the hash of that part of the code, and n_chunks permutations of the rows.
+    // Chunks: n_chunks tables of equal size over the hash of that part of the code, and n_chunks permutations
+    // of the rows.
     Lists chunks;
-    // Neighbours of some codes u, three lists each: u itself and the rows one bit away, two bits away, three bits away.
+    // Neighbours of some codes u, three lists each: u itself and the rows one bit away, two bits away, three
+    // bits away.
     Lists neighbours;
 
     size_t n_words = 1;
@@ -119,8 +122,10 @@ struct Segment : SegmentArrays<Span> {
     int64_t id(size_t item) const { return wide_ids.size ? wide_ids[item] : int64_t(narrow_ids[item]); }
     // Prefetches the first ids of a bucket.
     void prefetch_ids(size_t row) const {
-        if (wide_ids.size) __builtin_prefetch(wide_ids.data + offsets[row]);
-        else __builtin_prefetch(narrow_ids.data + offsets[row]);
+        if (wide_ids.size)
+            __builtin_prefetch(wide_ids.data + offsets[row]);
+        else
+            __builtin_prefetch(narrow_ids.data + offsets[row]);
     }
     bool is_alive(size_t item) const { return !alive.size || (alive[item >> 3] >> (item & 7) & 1); }
 
@@ -130,7 +135,9 @@ struct Segment : SegmentArrays<Span> {
     }
     // Number of items of the rows `row` .. `row + more`: all of them, or those that count.
     size_t size(size_t row, size_t more = 0) const { return end(row, more) - begin(row); }
-    size_t count(size_t row, size_t more = 0) const { return alive.size ? count_alive(row, more) : size(row, more); }
+    size_t count(size_t row, size_t more = 0) const {
+        return alive.size ? count_alive(row, more) : size(row, more);
+    }
     size_t count_alive(size_t row, size_t more) const {
         size_t total = 0;
         for (size_t item = begin(row), to = end(row, more); item < to; ++item) total += is_alive(item);
@@ -150,8 +157,8 @@ struct Segment : SegmentArrays<Span> {
     }
 };
 
-// Checks what a search follows without another look: the lengths of all arrays and the ranges of the numbers. Throws
-// std::invalid_argument.
+// Checks what a search follows without another look: the lengths of all arrays and the ranges of the numbers.
+// Throws std::invalid_argument.
 inline void check(const Segment& segment) {
     const auto expect = [](bool holds, const char* what) {
         if (!holds) throw std::invalid_argument(what);
@@ -167,11 +174,14 @@ inline void check(const Segment& segment) {
     expect(segment.levels <= 2 && (!segment.levels || segment.slots.size), "levels do not fit");
     for (uint32_t level = 1; level <= segment.levels; ++level)
         expect(segment.keys[level - 1].starts.size >= 2, "keys do not fit their levels");
-    expect(segment.n_chunks <= MOST_CHUNKS && segment.chunks.rows.size == segment.n_chunks * n, "chunks do not fit");
-    expect(!segment.n_chunks || segment.chunks.starts.size == segment.n_chunks * (chunk_table_size(n) + 1), "chunks do not fit");
+    expect(segment.n_chunks <= MOST_CHUNKS && segment.chunks.rows.size == segment.n_chunks * n,
+           "chunks do not fit");
+    expect(!segment.n_chunks || segment.chunks.starts.size == segment.n_chunks * (chunk_table_size(n) + 1),
+           "chunks do not fit");
     expect(!segment.n_chunks || n_used(segment.used.data, w) > 0, "chunks do not fit");
     const size_t n_starts = segment.neighbours.starts.size;
-    expect(!n_starts || (n_starts == Segment::LISTED_BITS * n + 1 && segment.slots.size), "neighbours do not fit");
+    expect(!n_starts || (n_starts == Segment::LISTED_BITS * n + 1 && segment.slots.size),
+           "neighbours do not fit");
 }
 
 // A segment that is being built.
@@ -180,7 +190,8 @@ using Built = SegmentArrays<Vector>;
 // What is built so far, to search.
 inline Segment view(const Built& built) {
     Segment segment;
-    for_each_array([](const char*, auto& span, const auto& vector) { span = {vector.data(), vector.size()}; }, segment, built);
+    for_each_array([](const char*, auto& span, const auto& vector) { span = {vector.data(), vector.size()}; },
+                   segment, built);
     for_each_number([](const char*, auto& to, const auto& from) { to = from; }, segment, built);
     segment.n_alive = segment.n_items();
     return segment;

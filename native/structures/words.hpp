@@ -9,7 +9,7 @@ namespace kinhash {
 
 inline constexpr size_t MAX_WORDS = 32;  // 1,024 bits in two planes
 
-// W is the number of words where it is known at compile time, 0 where it is not.
+// Operations on codes of W words, or of n words if W is 0.
 template <size_t W>
 struct Words {
     size_t n;  // words per code
