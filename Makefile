@@ -6,7 +6,8 @@ INSTALL := $(BIN)/python -m pip install --quiet --constraint constraints.txt
 
 # What the installation depends on: how to build, the native sources, and which modules there are
 # (an editable install lists them, so a new file means a new installation).
-SOURCES := pyproject.toml CMakeLists.txt constraints.txt $(shell find native -type f | sort)
+SOURCES := pyproject.toml CMakeLists.txt constraints.txt $(shell find native -type f)
+CXX_SOURCES := $(shell find native -name '*.[ch]pp')
 MODULES := $(shell find src -name '*.py' | sort | cksum | cut -d' ' -f1)
 DEMO := $(VENV)/.demo-$(MODULES)
 DEV := $(VENV)/.dev-$(MODULES)
@@ -35,10 +36,12 @@ lint: $(DEV)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/codespell
+	$(BIN)/clang-format --dry-run --Werror $(CXX_SOURCES)
 
 format: $(DEV)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+	$(BIN)/clang-format -i $(CXX_SOURCES)
 
 bench: $(DEV)
 	$(BIN)/python benchmarks/bench_train.py

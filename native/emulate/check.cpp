@@ -1,5 +1,5 @@
-// Holds the kernels of each instruction set to the portable ones on random data; the sums of a network,
-// whose order the portable ones may not keep, to those of AVX2. Says EQUAL, or what differs.
+// Compares the kernels of each instruction set with the portable ones on random data; encoding, whose sums
+// the portable kernels may order differently, with AVX2. Prints EQUAL, or what differs.
 #include <unistd.h>
 
 #include <cmath>
@@ -8,8 +8,8 @@
 #include <random>
 #include <vector>
 
-#include "kernels.hpp"
-#include "planes.hpp"
+#include "kernels/kernels.hpp"
+#include "structures/planes.hpp"
 
 using namespace kinhash;
 
@@ -54,20 +54,27 @@ void check_scans(const Kernels& kernels, size_t n_words, bool dense) {
     const Hit first{7, 3, 0, 0};
     for (const uint32_t radius : {0u, 1u, 2u, 3u, 5u, 9u, 30u, 64u}) {
         std::vector<Hit> expected(n + SPARE_HITS), found(n + SPARE_HITS);
-        const size_t n_near = kernels_portable().scan(codes.data(), n, n_words, query.data(), radius, first, expected.data());
-        const auto same = [&](size_t n_found) { return n_found == n_near && !std::memcmp(expected.data(), found.data(), n_near * sizeof(Hit)); };
-        check(same(kernels.scan(codes.data(), n, n_words, query.data(), radius, first, found.data())), "scan");
-        // One code after the other, in their order.
+        const size_t n_near =
+            kernels_portable().scan(codes.data(), n, n_words, query.data(), radius, first, expected.data());
+        const auto same = [&](size_t n_found) {
+            return n_found == n_near && !std::memcmp(expected.data(), found.data(), n_near * sizeof(Hit));
+        };
+        check(same(kernels.scan(codes.data(), n, n_words, query.data(), radius, first, found.data())),
+              "scan");
+        // One hit per code, in the order of the codes.
         const auto apart = [&](size_t n_found) {
             std::vector<Hit> all;
             for (size_t i = 0; i < n_found; ++i)
-                for (uint32_t j = 0; j <= found[i].more; ++j) all.push_back({found[i].row + j, found[i].segment, 0, found[i].distance});
+                for (uint32_t j = 0; j <= found[i].more; ++j)
+                    all.push_back({found[i].row + j, found[i].segment, 0, found[i].distance});
             std::sort(all.begin(), all.end(), [](const Hit& a, const Hit& b) { return a.row < b.row; });
             std::copy(all.begin(), all.end(), found.begin());
             return all.size();
         };
         if (n_active <= MOST_PLANES)
-            check(same(apart(kernels.scan_planes(in_planes, codes.data(), n, n_words, most_active, query.data(), radius, first, found.data()))), "scan_planes");
+            check(same(apart(kernels.scan_planes(in_planes, codes.data(), n, n_words, most_active,
+                                                 query.data(), radius, first, found.data()))),
+                  "scan_planes");
     }
 }
 
@@ -80,23 +87,31 @@ void check_writing(const Kernels& kernels) {
         for (size_t i = 0; i < size; ++i) ids.push_back(uint32_t(rng()));
         offsets.push_back(uint32_t(ids.size()));
         if (below(3) == 0) continue;
-        if (!hits.empty() && hits.back().row + hits.back().more + 1 == row && hits.back().more < 63) ++hits.back().more;
-        else hits.push_back({row, 0, 0, 0});
+        if (!hits.empty() && hits.back().row + hits.back().more + 1 == row && hits.back().more < 63)
+            ++hits.back().more;
+        else
+            hits.push_back({row, 0, 0, 0});
         expected.insert(expected.end(), ids.end() - std::ptrdiff_t(size), ids.end());
     }
-    if (below(2)) expected.resize(expected.size() * 2 / 3);  // then that is all the room there is
+    if (below(2)) expected.resize(expected.size() * 2 / 3);  // then there is less room than ids
     const size_t n = expected.size(), half = hits.size() / 2;
     std::vector<int64_t> written(n);
-    const size_t n_written = kernels.write_ids(ids.data(), ids.size(), offsets.data(), hits.data(), hits.size(), 0, written.data(), n);
+    const size_t n_written = kernels.write_ids(ids.data(), ids.size(), offsets.data(), hits.data(),
+                                               hits.size(), 0, written.data(), n);
     check(n_written == n && written == expected, "write_ids");
     for (const size_t start : {0, 1, 5}) {
         std::vector<int64_t> streamed(start + n + 1, -1);
         Stream stream(streamed.data() + start);
-        size_t n_streamed = kernels.stream_ids(ids.data(), ids.size(), offsets.data(), hits.data(), half, hits.size() - half, stream, n);
-        n_streamed += kernels.stream_ids(ids.data(), ids.size(), offsets.data(), hits.data() + half, hits.size() - half, 0, stream, n - n_streamed);
+        size_t n_streamed = kernels.stream_ids(ids.data(), ids.size(), offsets.data(), hits.data(), half,
+                                               hits.size() - half, stream, n);
+        n_streamed += kernels.stream_ids(ids.data(), ids.size(), offsets.data(), hits.data() + half,
+                                         hits.size() - half, 0, stream, n - n_streamed);
         kernels.finish(stream);
-        check(n_streamed == n && std::equal(expected.begin(), expected.end(), streamed.begin() + std::ptrdiff_t(start)), "stream_ids");
-        check(streamed.back() == -1 && (start == 0 || streamed[start - 1] == -1), "stream_ids beyond its ends");
+        check(n_streamed == n &&
+                  std::equal(expected.begin(), expected.end(), streamed.begin() + std::ptrdiff_t(start)),
+              "stream_ids");
+        check(streamed.back() == -1 && (start == 0 || streamed[start - 1] == -1),
+              "stream_ids beyond its ends");
         std::vector<int32_t> plain(start + n + 1, 9), filled(start + n + 1, 9), past(start + n + 1, 9);
         std::fill_n(plain.begin() + std::ptrdiff_t(start), n, -7);
         kernels.fill(filled.data() + start, n, -7);
@@ -119,17 +134,22 @@ void check_runs(const Kernels& kernels) {
         const size_t end = std::min(block + 64, rows.size());
         for (size_t from = block, to; from < end; from = to) {
             for (to = from + 1; to < end && rows[to] == rows[to - 1] + 1;) ++to;
-            if (rows[to - 1] < n_codes) expected.insert(expected.end(), rows.begin() + std::ptrdiff_t(from), rows.begin() + std::ptrdiff_t(to));
+            if (rows[to - 1] < n_codes)
+                expected.insert(expected.end(), rows.begin() + std::ptrdiff_t(from),
+                                rows.begin() + std::ptrdiff_t(to));
         }
     }
     for (const Hit& hit : hits)
         for (uint32_t i = 0; i <= hit.more; ++i) found.push_back(hit.row + i);
-    check(found == expected && std::all_of(hits.begin(), hits.end(), [&](const Hit& h) { return h.segment == 3 && h.distance == 5; }), "runs");
+    check(found == expected && std::all_of(hits.begin(), hits.end(),
+                                           [&](const Hit& h) { return h.segment == 3 && h.distance == 5; }),
+          "runs");
 }
 
 void check_network(const Kernels& kernels, size_t round) {
     const size_t n_in = 1 + below(70), n_out = PANEL * (1 + below(5)), n_rows = 1 + below(130);
-    const auto mean = floats(n_in, 1), scale = floats(n_in, 1), W = floats(n_in * n_out, 0.3f), X = floats(n_rows * n_in, 1);
+    const auto mean = floats(n_in, 1), scale = floats(n_in, 1), W = floats(n_in * n_out, 0.3f),
+               X = floats(n_rows * n_in, 1);
     const auto bias = floats(n_out, 0.1f), S = floats(n_out * n_out, 0.05f);
     auto tau = floats(n_out, 0.1f);
     for (float& t : tau) t = std::fabs(t);
@@ -150,7 +170,8 @@ void check_network(const Kernels& kernels, size_t round) {
     const size_t n_words = (n_out + 63) / 64 * (net.two_sided ? 2 : 1);
     std::vector<uint64_t> expected(n_rows * n_words), found(n_rows * n_words);
     const size_t end = kernels_avx2().encode(net, X.data(), 0, n_rows, expected.data(), n_words);
-    check(kernels.encode(net, X.data(), 0, n_rows, found.data(), n_words) == end && found == expected, "encode");
+    check(kernels.encode(net, X.data(), 0, n_rows, found.data(), n_words) == end && found == expected,
+          "encode");
 }
 
 void check_loss(const Kernels& kernels) {
@@ -165,7 +186,8 @@ void check_loss(const Kernels& kernels) {
     std::vector<float> expected(n * m), found(n * m), unused(n * m);
     const PairLoss loss{0.5, 30, 0.1, 0.01};
     const auto run = [&](const Kernels& by, std::vector<float>& gradient) {
-        return by.pair_loss(loss, A.data(), n, A.data(), n, m, true, similar.get(), known.get(), gradient.data(), unused.data());
+        return by.pair_loss(loss, A.data(), n, A.data(), n, m, true, similar.get(), known.get(),
+                            gradient.data(), unused.data());
     };
     const PairTerms a = run(kernels_portable(), expected), b = run(kernels, found);
     const auto close = [](double x, double y) { return std::fabs(x - y) < 1e-4 * (1 + std::fabs(x)); };

@@ -1,11 +1,8 @@
 # The compiled core; arrays are C-contiguous, and outputs are written in place.
 
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy.typing as npt
-
-# Offsets, ids and distances: read-only, over memory that the last of the three returns to a pool.
-_Arrays: TypeAlias = tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]
 
 def instruction_sets() -> list[str]: ...
 def instruction_set() -> str: ...
@@ -52,6 +49,18 @@ class NetworkEncoder:
     ) -> None: ...
     def encode(self, X: npt.NDArray[Any], words: npt.NDArray[Any], n_threads: int) -> int: ...
 
+class Timeout(Exception): ...  # noqa: N818 - kinhash.errors.SearchTimeout is the public one
+
+def polls() -> int: ...
+def segment_arrays() -> dict[str, str]: ...
+def segment_numbers() -> dict[str, type]: ...
+
+class Answer: ...  # a capsule; only `answer_arrays` reads it
+
+def answer_arrays(
+    answer: Answer,
+) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]: ...
+
 class Segment:
     def __init__(self, arrays: dict[str, npt.NDArray[Any]], numbers: dict[str, Any]) -> None: ...
     def n_alive(self) -> int: ...
@@ -67,17 +76,19 @@ class Searcher:
         sort: bool,
         n_threads: int,
         structure: str = "",
-    ) -> _Arrays: ...
+        timeout: float | None = None,
+    ) -> Answer: ...
     def count(
         self,
         queries: npt.NDArray[Any],
         counts: npt.NDArray[Any],
         n_threads: int,
         structure: str = "",
+        timeout: float | None = None,
     ) -> dict[str, Any]: ...
     def top_k(
-        self, queries: npt.NDArray[Any], k: int, n_threads: int
-    ) -> tuple[_Arrays, dict[str, Any]]: ...
+        self, queries: npt.NDArray[Any], k: int, n_threads: int, timeout: float | None = None
+    ) -> tuple[Answer, dict[str, Any]]: ...
 
 def build_segment(
     words: npt.NDArray[Any],

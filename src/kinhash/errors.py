@@ -20,6 +20,21 @@ class FormatError(KinhashError):
     """A file that is truncated, damaged, foreign, or newer than this release."""
 
 
+class SearchTimeout(KinhashError, TimeoutError):  # noqa: N818 - the name that users know from TimeoutError
+    """A search took longer than its `timeout`; the index is as it was."""
+
+    def __init__(self, seconds: float) -> None:
+        """Say how long the search was allowed to take."""
+        super().__init__(
+            f"The search took longer than `timeout`={seconds:g} seconds. "
+            "Raise it, or give fewer queries in a call."
+        )
+        self.seconds = seconds
+
+    def __reduce__(self) -> tuple[type["SearchTimeout"], tuple[float]]:
+        return type(self), (self.seconds,)
+
+
 class MissingExtraError(KinhashError, ImportError):
     """An optional dependency is not installed; the message has the pip line."""
 

@@ -5,6 +5,7 @@ from typing import Self
 
 import numpy as np
 
+from kinhash import _native
 from kinhash.arrays import Array
 from kinhash.errors import InvalidInputError
 
@@ -28,7 +29,7 @@ class Matches:
         ([7, 3], [0, 1])
     """
 
-    __slots__ = ("_distances", "_ids", "_offsets")
+    __slots__ = ("_held",)
 
     def __init__(self, offsets: Array, ids: Array, distances: Array) -> None:
         offsets = np.asarray(offsets, np.int64)
@@ -44,33 +45,39 @@ class Matches:
         views = offsets.view(), ids.view(), distances.view()
         for array in views:
             array.flags.writeable = False
-        self._offsets, self._ids, self._distances = views
+        self._held: _native.Answer | tuple[Array, Array, Array] = views
 
     @classmethod
-    def _of(cls, arrays: tuple[Array, Array, Array]) -> Self:
-        """Return the matches of the core's own arrays, which need no check."""
+    def _of(cls, answer: "_native.Answer") -> Self:
+        """Return the matches of an answer of the core, whose arrays are made when first read."""
         made = cls.__new__(cls)
-        made._offsets, made._ids, made._distances = arrays  # noqa: SLF001 - its own class
+        made._held = answer  # noqa: SLF001 - its own class
         return made
 
     def _release(self) -> None:
         """Drop the arrays. The next answer gets their memory if nobody else holds one of them."""
-        self._offsets, self._ids, self._distances = _NOTHING
+        self._held = _NOTHING
+
+    def _arrays(self) -> tuple[Array, Array, Array]:
+        held = self._held
+        if not isinstance(held, tuple):
+            self._held = held = _native.answer_arrays(held)
+        return held
 
     @property
     def offsets(self) -> Array:
         """Where each row starts: int64, `(n_queries + 1,)`."""
-        return self._offsets
+        return self._arrays()[0]
 
     @property
     def ids(self) -> Array:
         """The ids of all rows, one after the other: int64."""
-        return self._ids
+        return self._arrays()[1]
 
     @property
     def distances(self) -> Array:
         """The distances that go with `ids`: int32."""
-        return self._distances
+        return self._arrays()[2]
 
     @property
     def counts(self) -> Array:

@@ -24,32 +24,9 @@ from kinhash.index import planner
 FORMAT = 2
 VERIFIED_BELOW = 256 * 2**20  # bytes up to which a file is verified unless told otherwise
 
-# The arrays of a segment, in the order of the file.
-SECTIONS = {
-    "codes": "<u8",
-    "offsets": "<u4",
-    "narrow_ids": "<u4",
-    "wide_ids": "<i8",
-    "slots": "<u4",
-    "used": "<u8",
-    "leaders": "<u8",
-    "group_starts": "<u4",
-    "key1_starts": "<u4",
-    "key1_rows": "<u4",
-    "key2_starts": "<u4",
-    "key2_rows": "<u4",
-    "chunk_starts": "<u4",
-    "chunk_rows": "<u4",
-    "near_starts": "<u4",
-    "near_rows": "<u4",
-}
-NUMBERS = {
-    "n_words": int,
-    "group_radius": int,
-    "levels": int,
-    "n_chunks": int,
-    "chunk_candidates": float,
-}
+# The arrays of a segment in the order of the file, and its numbers: the core declares both.
+SECTIONS = _native.segment_arrays()
+NUMBERS = _native.segment_numbers()
 
 _START = struct.Struct("<8sIIQ")  # magic, format, checksum of the header, length of its JSON
 _ALIGN = 64
@@ -361,7 +338,8 @@ def _check_arrays(stored: Stored) -> None:
         Codes(some, header["n_bits"], signed=header["signed"])  # raises where a bit is too many
         used |= np.bitwise_or.reduce(some, axis=0)
         # Each code must lead to its own ids: then the hash table is sound and no code stands twice.
-        starts, found, _ = searcher.radius(some, 0, sort=False, n_threads=1)
+        answer = searcher.radius(some, 0, sort=False, n_threads=1)
+        starts, found, _ = _native.answer_arrays(answer)
         own: Array = offsets[first : first + len(some) + 1].astype(np.int64)
         _claim(
             np.array_equal(starts, own - own[0]),

@@ -13,12 +13,13 @@ import scipy.sparse.csgraph
 from kinhash import _native
 from kinhash.arrays import Array
 from kinhash.codes import Codes
-from kinhash.errors import InvalidInputError
+from kinhash.errors import InvalidInputError, SearchTimeout
 from kinhash.index import files, planner
 from kinhash.index.segments import Segment, State
 from kinhash.matches import Matches
 
 _N_CORES = os.cpu_count() or 1
+_LONGEST = 1e9  # seconds that a search may be given; the core's clock counts nanoseconds
 PAIR_QUERIES = 4096  # codes whose neighbours are found at a time when grouping duplicates
 
 
@@ -133,6 +134,7 @@ class HammingIndex:
         allowed: npt.ArrayLike | None = None,
         out: Matches | None = None,
         n_threads: int | None = None,
+        timeout: float | None = None,
     ) -> Matches:
         """Return every stored item within `radius` bit flips of each query.
 
@@ -147,18 +149,36 @@ class HammingIndex:
                 `index.ids`.
             out: An earlier answer whose memory may be reused; it must not be used afterwards.
             n_threads: Threads to use; all cores by default.
+            timeout: Seconds after which the search gives up; none by default.
 
         Raises:
             InvalidInputError: `queries` differ in `n_bits`, or `radius` is negative.
+            SearchTimeout: The search took longer than `timeout`.
         """
-        self._check_codes(queries, "`queries`")
-        radius = min(_checked_integer("radius", radius, 0), self._farthest)
-        n_threads = _checked_threads(n_threads)
+        # Comparisons instead of calls where arguments are plain: for a few queries at radius 0,
+        # the calls would take as long as the search.
+        if (
+            type(queries) is not Codes
+            or queries.n_bits != self._n_bits
+            or queries.signed is not self._signed
+        ):
+            self._check_codes(queries, "`queries`")
+        if type(radius) is not int or not 0 <= radius <= self._farthest:
+            radius = min(_checked_integer("radius", radius, 0), self._farthest)
+        if n_threads is None:
+            n_threads = _N_CORES
+        elif type(n_threads) is not int or n_threads < 1:
+            n_threads = _checked_integer("n_threads", n_threads, 1)
+        if timeout is not None:
+            timeout = _checked_timeout(timeout)
         searcher = self._state.searcher if allowed is None else self._restricted(allowed)
         if out is not None:
             _release(out)
-        found = searcher.radius(queries.words, radius, bool(sort), n_threads)
-        return Matches._of(found)  # noqa: SLF001 - the core's arrays need no check
+        try:
+            found = searcher.radius(queries.words, radius, bool(sort), n_threads, "", timeout)
+        except _native.Timeout:
+            raise SearchTimeout(timeout or 0) from None
+        return Matches._of(found)  # noqa: SLF001 - an answer of the core
 
     def search_top_k(
         self,
@@ -168,6 +188,7 @@ class HammingIndex:
         allowed: npt.ArrayLike | None = None,
         out: Matches | None = None,
         n_threads: int | None = None,
+        timeout: float | None = None,
     ) -> Matches:
         """Return the `k` nearest items of each query, or all if there are fewer.
 
@@ -180,19 +201,25 @@ class HammingIndex:
                 `index.ids`.
             out: An earlier answer whose memory may be reused; it must not be used afterwards.
             n_threads: Threads to use; all cores by default.
+            timeout: Seconds after which the search gives up; none by default.
 
         Raises:
             InvalidInputError: `queries` differ in `n_bits`, or `k` is not a positive integer.
+            SearchTimeout: The search took longer than `timeout`.
         """
         self._check_codes(queries, "`queries`")
         k = _checked_integer("k", k, 1)
         n_threads = _checked_threads(n_threads)
+        timeout = _checked_timeout(timeout)
         searcher = self._state.searcher if allowed is None else self._restricted(allowed)
         if out is not None:
             _release(out)
         k = min(k, searcher.n_items())
-        found, _ = searcher.top_k(queries.words, k, n_threads)
-        return Matches._of(found)  # noqa: SLF001 - the core's arrays need no check
+        try:
+            found, _ = searcher.top_k(queries.words, k, n_threads, timeout)
+        except _native.Timeout:
+            raise SearchTimeout(timeout or 0) from None
+        return Matches._of(found)  # noqa: SLF001 - an answer of the core
 
     def count_radius(
         self,
@@ -201,14 +228,23 @@ class HammingIndex:
         *,
         allowed: npt.ArrayLike | None = None,
         n_threads: int | None = None,
+        timeout: float | None = None,
     ) -> Array:
-        """Return how many items lie at each distance: int64, `(n_queries, radius + 1)`."""
+        """Return how many items lie at each distance: int64, `(n_queries, radius + 1)`.
+
+        Raises:
+            SearchTimeout: Counting took longer than `timeout` seconds.
+        """
         self._check_codes(queries, "`queries`")
         radius = _checked_integer("radius", radius, 0)
         n_threads = _checked_threads(n_threads)
+        timeout = _checked_timeout(timeout)
         counts = np.zeros((len(queries), radius + 1), np.int64)
         searcher = self._state.searcher if allowed is None else self._restricted(allowed)
-        searcher.count(queries.words, counts, n_threads)
+        try:
+            searcher.count(queries.words, counts, n_threads, "", timeout)
+        except _native.Timeout:
+            raise SearchTimeout(timeout or 0) from None
         return counts
 
     def explain(self, queries: Codes, *, radius: int | None = None, k: int | None = None) -> str:
@@ -258,7 +294,8 @@ class HammingIndex:
         links = []
         for start in range(0, n_codes if radius else 0, PAIR_QUERIES):
             chunk = np.ascontiguousarray(words[start : start + PAIR_QUERIES])
-            starts, near, _ = searcher.radius(chunk, radius, sort=False, n_threads=_N_CORES)
+            answer = searcher.radius(chunk, radius, sort=False, n_threads=_N_CORES)
+            starts, near, _ = _native.answer_arrays(answer)
             rows = np.arange(start, start + len(chunk))
             links.append(np.stack([np.repeat(rows, np.diff(starts)), near]))
         left, right = np.concatenate([np.zeros((2, 0), np.int64), *links], axis=1)
@@ -458,6 +495,17 @@ def _check_are_codes(codes: Codes, name: str) -> None:
 
 def _checked_threads(n_threads: int | None) -> int:
     return _N_CORES if n_threads is None else _checked_integer("n_threads", n_threads, 1)
+
+
+def _checked_timeout(timeout: float | None) -> float | None:
+    if timeout is None:
+        return None
+    number = isinstance(timeout, (int, float, np.number)) and not isinstance(
+        timeout, (bool, np.bool_)
+    )
+    if not number or not timeout > 0:
+        raise InvalidInputError(f"`timeout` must be a positive number of seconds, got {timeout!r}.")
+    return min(float(timeout), _LONGEST)
 
 
 def _release(out: Matches) -> None:

@@ -1,0 +1,111 @@
+// The inner loops, as one table of functions per instruction set.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/hit.hpp"
+
+namespace kinhash {
+
+// Weights are stored in panels of 16 outputs: panel p holds, for each input k, the 16 weights of
+// outputs 16p .. 16p+15, so that the inner loop reads them in order.
+inline constexpr size_t PANEL = 16;
+inline size_t round_up(size_t n, size_t unit) { return (n + unit - 1) / unit * unit; }
+
+enum class Pursuit : int { ista = 0, coordinate_descent = 1 };
+
+// A network as plain arrays. All pointers outlive the call. Vectors over outputs have n_out =
+// round_up(n_bits, PANEL) entries; the padding has weight 0 and a threshold no value exceeds.
+struct Network {
+    size_t n_in, n_bits, n_out;
+    const float* mean;       // (n_in) subtracted from the input ...
+    const float* scale;      // (n_in) ... and multiplied after
+    bool unit_length;        // then divide by the length of the vector
+    const float* W;          // panels, n_in inputs
+    const float* bias;       // (n_out)
+    const float* S;          // panels, n_out inputs; ista: h = shrink(v + S h)
+    const float* S_columns;  // (n_out, n_out) row k is column k of S; coordinate descent only
+    const float* tau;        // (n_out) thresholds of the shrinkage
+    float cut;               // a bit is active where the output exceeds this
+    size_t n_steps;          // uses of S (ista), or coordinates updated (coordinate descent)
+    bool two_sided;          // codes -1, 0, 1 in two planes instead of 0, 1 in one
+    Pursuit pursuit;
+};
+
+// Per pair: s d + lambda/2 (1 - s) max(0, margin - d)^2 + alpha (|a| + |b|), all norms l1; the
+// average gives `similar_share` of its weight to the similar pairs together.
+struct PairLoss {
+    double similar_share, margin, lambda, alpha;
+};
+struct PairTerms {
+    double pull, push, sparsity;
+    double similar_distance, dissimilar_distance;  // means, for the log
+};
+
+// Buffers ids and writes whole cache lines past the cache (non-temporal stores). That halves the memory
+// traffic of an answer that is larger than the cache.
+struct Stream {
+    static constexpr size_t LINE = 8, SIZE = 64;
+    explicit Stream(int64_t* first)
+        : skipped(reinterpret_cast<uintptr_t>(first) / sizeof(int64_t) % LINE), used(skipped),
+          out(first - skipped) {}
+    size_t skipped, used;  // held[skipped] .. held[used - 1] belong to out[skipped] ...
+    int64_t* out;          // the start of a cache line
+    alignas(64) int64_t held[SIZE + LINE];
+};
+
+// A scan may write so many hits past the last one.
+inline constexpr size_t SPARE_HITS = 4;
+
+struct Kernels {
+    const char* name;
+    // Rows [begin, end) of X (n_in floats each) to words; `words_per_row` covers all planes. Returns
+    // the first row with a NaN, an infinity or a length that overflows, or `end`. The check is free here; a
+    // separate pass would take a third as long as encoding.
+    size_t (*encode)(const Network&, const float* X, size_t begin, size_t end, uint64_t* words,
+                     size_t words_per_row);
+    // The rows of `codes` within `radius` of `query`, in order, numbered from `first` on and with its
+    // segment. `out` has room for n + SPARE_HITS hits. Returns their number.
+    size_t (*scan)(const uint64_t* codes, size_t n, size_t n_words, const uint64_t* query, uint32_t radius,
+                   Hit first, Hit* out);
+    // The same by bit planes, for queries of at most MOST_PLANES active bits and radii of at most 64. Reads
+    // only the planes of the query's active bits, so it is many times faster on sparse codes. Hits are in no
+    // order, except that for small radii and up to PLANES_BLOCK codes they are ordered by distance.
+    // Consecutive codes at one distance may be one hit. No code has more than `most_active` active bits.
+    size_t (*scan_planes)(const uint64_t* planes, const uint64_t* codes, size_t n, size_t n_words,
+                          uint32_t most_active, const uint64_t* query, uint32_t radius, Hit first, Hit* out);
+    // Rows as hits like `first`; consecutive rows become one hit. Skips rows that are not below `n_codes`.
+    // `out` has room for n hits. Returns their number.
+    size_t (*runs)(const uint32_t* rows, size_t n, size_t n_codes, Hit first, Hit* out);
+    // Writes the ids of the buckets of some hits, at most `room`; returns their number. Bucket b is
+    // ids[offsets[b]] .. ids[offsets[b + 1] - 1]. May overwrite the rest of the room. Prefetches the ids of
+    // the `n_after` hits that follow.
+    size_t (*write_ids)(const uint32_t* ids, size_t n_ids, const uint32_t* offsets, const Hit* hits,
+                        size_t n_hits, size_t n_after, int64_t* out, size_t room);
+    void (*fill)(int32_t* out, size_t n, int32_t value);
+    // The same two past the cache. Call finish() to write the last ids.
+    size_t (*stream_ids)(const uint32_t* ids, size_t n_ids, const uint32_t* offsets, const Hit* hits,
+                         size_t n_hits, size_t n_after, Stream& out, size_t room);
+    void (*stream_fill)(int32_t* out, size_t n, int32_t value);
+    void (*finish)(Stream&);
+    // The paper's loss over all known pairs of rows of A (n x m) and B (k x m), and its gradient
+    // (added to gA and gB). With `symmetric`, B is A, the relations are symmetric, gB is unused.
+    PairTerms (*pair_loss)(const PairLoss&, const float* A, size_t n, const float* B, size_t k, size_t m,
+                           bool symmetric, const bool* similar, const bool* known, float* gA, float* gB);
+};
+
+// Bit planes: blocks of 512 codes. Each block has 8 words (a cache line) per bit of a code, with that bit of
+// all 512 codes, then 8 words per bit of their numbers of active bits. PLANES_BLOCK codes stay in the
+// second-level cache over a batch of queries.
+inline constexpr size_t PLANE_CODES = 512, PLANE_WORDS = PLANE_CODES / 64, MOST_PLANES = 24,
+                        PLANES_BLOCK = 32 * PLANE_CODES;
+inline size_t count_bits(size_t n_words) { return size_t(std::bit_width(64 * n_words)); }
+inline size_t words_per_block(size_t n_words) { return PLANE_WORDS * (64 * n_words + count_bits(n_words)); }
+
+const Kernels& kernels_portable();
+const Kernels& kernels_avx2();
+const Kernels& kernels_avx512();
+
+}  // namespace kinhash

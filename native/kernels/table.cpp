@@ -1,0 +1,27 @@
+// The table of the kernels of one instruction set.
+#include "kernels/functions.hpp"
+
+#define KINHASH_JOIN2(a, b) a##b
+#define KINHASH_JOIN(a, b) KINHASH_JOIN2(a, b)
+#define KINHASH_TEXT2(a) #a
+#define KINHASH_TEXT(a) KINHASH_TEXT2(a)
+
+namespace kinhash {
+
+const Kernels& KINHASH_JOIN(kernels_, KINHASH_ISA)() {
+    using namespace KINHASH_ISA;
+    static const Kernels table{KINHASH_TEXT(KINHASH_ISA),
+                               encode,
+                               scan,
+                               scan_planes,
+                               runs,
+                               write_ids,
+                               fill,
+                               stream_ids,
+                               stream_fill,
+                               finish,
+                               pair_loss};
+    return table;
+}
+
+}  // namespace kinhash

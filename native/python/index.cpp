@@ -1,0 +1,257 @@
+#include "python/index.hpp"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "build/build.hpp"
+#include "python/answers.hpp"
+#include "python/stop.hpp"
+#include "runtime/dispatch.hpp"
+#include "search/searcher.hpp"
+
+using namespace nb::literals;
+using namespace kinhash;
+
+namespace {
+
+// Calls f with the number of words as a constant if it is small.
+template <typename F>
+auto with_words(size_t n_words, const F& f) {
+    switch (n_words) {
+        case 1: return f(std::integral_constant<size_t, 1>());
+        case 2: return f(std::integral_constant<size_t, 2>());
+        default: return f(std::integral_constant<size_t, 0>());
+    }
+}
+
+// The plan of that name.
+AskedPlan plan_named(const std::string& name) {
+    std::string known;
+    for (size_t p = 0; p < PLAN_NAMES.size(); ++p) {
+        if (name == PLAN_NAMES[p]) return Plan(p);
+        known += (p ? ", " : "") + std::string(PLAN_NAMES[p]);
+    }
+    throw std::invalid_argument("Unknown structure '" + name + "'. Known: " + known + ".");
+}
+
+template <typename T>
+nb::object to_numpy(Vector<T>&& vector) {
+    auto* held = new Vector<T>(std::move(vector));
+    nb::capsule owner(held, [](void* p) noexcept { delete static_cast<Vector<T>*>(p); });
+    return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(held->data(), {held->size()}, owner));
+}
+
+// A segment over NumPy arrays, which it keeps alive.
+struct HeldSegment {
+    Segment segment;
+    std::vector<nb::object> owners;
+
+    HeldSegment() = default;
+    HeldSegment(nb::dict arrays, nb::dict numbers) {
+        for_each_array([&](const char* name, auto& span) { attach(arrays, name, span); }, segment);
+        for_each_number([&](const char* name, auto& number) { read(numbers, name, number); }, segment);
+        segment.n_alive = segment.n_items();
+        check(segment);
+    }
+
+    std::shared_ptr<HeldSegment> with_alive(In<uint8_t, 1> bits, nb::object owner) const {
+        expect(bits.shape(0) >= (segment.n_items() + 7) / 8, "alive does not fit the items");
+        auto copy = std::make_shared<HeldSegment>(*this);
+        copy->segment.alive = {bits.data(), bits.shape(0)};
+        copy->segment.n_alive = 0;
+        for (size_t item = 0; item < segment.n_items(); ++item)
+            copy->segment.n_alive += copy->segment.is_alive(item);
+        copy->owners.push_back(owner);
+        return copy;
+    }
+
+  private:
+    template <typename T>
+    void attach(nb::dict arrays, const char* name, Span<T>& span) {
+        // nanobind ends the process if a missing key is read.
+        expect(arrays.contains(name), "an array is missing");
+        nb::object array = arrays[name];
+        In<T, 1> checked;
+        expect(nb::try_cast(array, checked, false), "an array has another type");
+        span = {checked.data(), checked.shape(0)};
+        owners.push_back(std::move(array));
+    }
+    template <typename T>
+    static void read(nb::dict numbers, const char* name, T& value) {
+        expect(numbers.contains(name), "a number is missing");
+        expect(nb::try_cast(nb::object(numbers[name]), value), "a number has another type");
+    }
+};
+
+using HeldSegments = std::vector<std::shared_ptr<HeldSegment>>;
+
+Segments plain(const HeldSegments& segments) {
+    Segments out;
+    for (const auto& held : segments) out.push_back(&held->segment);
+    return out;
+}
+
+nb::tuple build_segment(In<uint64_t, 2> words, std::optional<In<int64_t, 1>> ids, uint32_t levels,
+                        uint32_t n_chunks, bool groups, size_t n_far, size_t n_listed, double budget) {
+    const size_t n = words.shape(0), n_words = words.shape(1);
+    expect(n < NONE, "a segment holds less than 2^32 items");
+    expect((!ids || ids->shape(0) == n) && n_words >= 1 && n_words <= MAX_WORDS, "words and ids do not fit");
+    const size_t n_threads = std::max(1u, std::thread::hardware_concurrency());
+    const BuildOptions options{levels, n_chunks, groups, n_far, n_listed, budget, n_threads};
+    PythonStop stop;
+    Built built;
+    {
+        nb::gil_scoped_release nogil;
+        built = with_words(n_words, [&](auto w) {
+            constexpr size_t W = decltype(w)::value;
+            return Builder<W>(words.data(), ids ? ids->data() : nullptr, n, n_words, options,
+                              *active_kernels(), stop)
+                .run();
+        });
+    }
+    nb::dict arrays, numbers;
+    for_each_array([&](const char* name, auto& array) { arrays[name] = to_numpy(std::move(array)); }, built);
+    for_each_number([&](const char* name, const auto& number) { numbers[name] = number; }, built);
+    return nb::make_tuple(arrays, numbers);
+}
+
+// The type of each array of a segment as NumPy names it, in the order of the file.
+nb::dict segment_arrays() {
+    nb::dict out;
+    const Segment none;
+    for_each_array(
+        [&]<typename T>(const char* name, const Span<T>&) {
+            out[name] = "<" + std::string(std::is_signed_v<T> ? "i" : "u") + std::to_string(sizeof(T));
+        },
+        none);
+    return out;
+}
+
+// The Python type of each number of a segment.
+nb::dict segment_numbers() {
+    nb::dict out;
+    const Segment none;
+    for_each_number(
+        [&]<typename T>(const char* name, const T&) {
+            out[name] =
+                nb::borrow(reinterpret_cast<PyObject*>(std::is_integral_v<T> ? &PyLong_Type : &PyFloat_Type));
+        },
+        none);
+    return out;
+}
+
+nb::dict work_done(const Work& work) {
+    nb::dict out;
+    for (size_t p = 0; p < PLAN_NAMES.size(); ++p) out[PLAN_NAMES[p]] = work.queries[p];
+    out["compared"] = work.compared;
+    return out;
+}
+
+// A searcher over segments, which it keeps alive.
+class HeldSearcher {
+  public:
+    explicit HeldSearcher(HeldSegments segments) : held_(std::move(segments)) {
+        expect(!held_.empty() && held_.size() <= 0xff, "a searcher needs segments, and not too many");
+        n_words_ = held_[0]->segment.n_words;
+        for (const auto& held : held_) {
+            expect(held->segment.n_words == n_words_, "segments differ in words");
+            n_items_ += held->segment.n_alive;
+        }
+        searcher_ = with_words(n_words_, [&](auto w) -> std::unique_ptr<Searcher> {
+            return std::make_unique<SearcherOf<decltype(w)::value>>(plain(held_), n_words_);
+        });
+    }
+
+    // All items within the radius.
+    nb::object radius(nb::handle queries, uint32_t radius, bool sort, size_t n_threads, const char* structure,
+                      std::optional<double> timeout) {
+        const Rows rows = checked(queries);
+        const AskedPlan asked = *structure ? plan_named(structure) : AskedPlan();
+        PythonStop stop(timeout);
+        std::optional<Answer> answer;
+        {
+            nb::gil_scoped_release nogil;
+            answer = searcher_->radius(rows.data, rows.n, radius, sort, n_threads, asked, stop);
+        }
+        return held_answer(std::move(*answer));
+    }
+
+    // (n_queries, radius + 1) numbers of items; returns the work done.
+    nb::dict count(nb::handle queries, Out<int64_t, 2> counts, size_t n_threads, const char* structure,
+                   std::optional<double> timeout) {
+        const Rows rows = checked(queries);
+        expect(counts.shape(0) == rows.n && counts.shape(1) >= 1, "counts do not fit");
+        const uint32_t radius = uint32_t(counts.shape(1) - 1);
+        const AskedPlan asked = *structure ? plan_named(structure) : AskedPlan();
+        PythonStop stop(timeout);
+        Work work(nullptr);
+        {
+            nb::gil_scoped_release nogil;
+            work = searcher_->count(rows.data, rows.n, radius, n_threads, asked, counts.data(), stop);
+        }
+        return work_done(work);
+    }
+
+    // The k nearest, and the work done. There must be at least k items.
+    nb::tuple top_k(nb::handle queries, size_t k, size_t n_threads, std::optional<double> timeout) {
+        const Rows rows = checked(queries);
+        expect(k <= n_items_, "there are fewer items than k");
+        Answer answer(rows.n, rows.n * k);
+        PythonStop stop(timeout);
+        Work work(nullptr);
+        {
+            nb::gil_scoped_release nogil;
+            for (size_t i = 0; i <= rows.n; ++i) answer.offsets[i] = int64_t(i * k);
+            work = searcher_->top_k(rows.data, rows.n, k, n_threads, answer.ids, answer.distances, stop);
+        }
+        return nb::make_tuple(held_answer(std::move(answer)), work_done(work));
+    }
+
+    size_t n_items() const { return n_items_; }
+
+  private:
+    Rows checked(nb::handle queries) const {
+        const Rows rows(queries);
+        expect(rows.n_words == n_words_, "queries and segments differ in words");
+        return rows;
+    }
+    HeldSegments held_;
+    std::unique_ptr<Searcher> searcher_;
+    size_t n_words_ = 0, n_items_ = 0;
+};
+
+}  // namespace
+
+void bind_index(nb::module_& module) {
+    use_numpy();
+    nb::exception<TimedOut>(module, "Timeout");
+    module.def("polls", [] { return Stop::n_polls().load(); });
+    module.def("segment_arrays", &segment_arrays);
+    module.def("segment_numbers", &segment_numbers);
+    module.def("answer_arrays", &answer_arrays, "answer"_a);
+    nb::class_<HeldSegment>(module, "Segment")
+        .def(nb::init<nb::dict, nb::dict>(), "arrays"_a, "numbers"_a)
+        .def("n_alive", [](const HeldSegment& self) { return self.segment.n_alive; })
+        .def(
+            "with_alive",
+            [](const HeldSegment& self, nb::object bits) {
+                return self.with_alive(nb::cast<In<uint8_t, 1>>(bits), bits);
+            },
+            "bits"_a);
+    nb::class_<HeldSearcher>(module, "Searcher")
+        .def(nb::init<HeldSegments>(), "segments"_a)
+        .def("n_items", &HeldSearcher::n_items)
+        .def("radius", &HeldSearcher::radius, "queries"_a, "radius"_a.noconvert(), "sort"_a.noconvert(),
+             "n_threads"_a.noconvert(), "structure"_a = "", "timeout"_a = nb::none())
+        .def("count", &HeldSearcher::count, "queries"_a, "counts"_a, "n_threads"_a, "structure"_a = "",
+             "timeout"_a = nb::none())
+        .def("top_k", &HeldSearcher::top_k, "queries"_a, "k"_a, "n_threads"_a, "timeout"_a = nb::none());
+    module.def("build_segment", &build_segment, "words"_a, "ids"_a.none(), "levels"_a, "n_chunks"_a,
+               "groups"_a, "n_far"_a, "n_listed"_a, "budget"_a);
+}

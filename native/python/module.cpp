@@ -1,0 +1,201 @@
+// The Python interface of the native core: arrays in, arrays out, without the GIL while it works.
+#include <nanobind/stl/array.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdlib>
+#include <limits>
+#include <thread>
+
+#include "kernels/pack.hpp"
+#include "python/arrays.hpp"
+#include "python/index.hpp"
+#include "python/stop.hpp"
+#include "runtime/dispatch.hpp"
+#include "runtime/threads.hpp"
+
+using namespace nb::literals;
+
+namespace {
+
+// A network whose weights are padded and laid out in panels, ready to encode.
+class NetworkEncoder {
+  public:
+    NetworkEncoder(In<float, 1> mean, In<float, 1> scale, In<float, 2> W, In<float, 1> bias, In<float, 2> S,
+                   In<float, 1> tau, float cut, size_t n_steps, bool unit_length, bool two_sided,
+                   bool coordinate_descent) {
+        const size_t n_bits = W.shape(0), n_in = W.shape(1);
+        const size_t n_out = kinhash::round_up(n_bits, kinhash::PANEL);
+        expect(mean.shape(0) == n_in && scale.shape(0) == n_in, "mean and scale need one entry per input");
+        expect(bias.shape(0) == n_bits && tau.shape(0) == n_bits, "bias and tau need one entry per bit");
+        expect(n_steps == 0 || (S.shape(0) == n_bits && S.shape(1) == n_bits), "S must be bits x bits");
+        mean_.assign(mean.data(), mean.data() + n_in);
+        scale_.assign(scale.data(), scale.data() + n_in);
+        W_ = panels(W.data(), n_bits, n_in, n_in, n_out);
+        bias_.assign(n_out, 0.0f);
+        tau_.assign(n_out, std::numeric_limits<float>::infinity());
+        std::copy_n(bias.data(), n_bits, bias_.data());
+        std::copy_n(tau.data(), n_bits, tau_.data());
+        if (n_steps > 0) {
+            S_ = panels(S.data(), n_bits, n_bits, n_out, n_out);
+            S_columns_.assign(n_out * n_out, 0.0f);
+            for (size_t j = 0; j < n_bits; ++j)
+                for (size_t k = 0; k < n_bits; ++k) S_columns_[k * n_out + j] = S.data()[j * n_bits + k];
+        }
+        net_ = {n_in,
+                n_bits,
+                n_out,
+                mean_.data(),
+                scale_.data(),
+                unit_length,
+                W_.data(),
+                bias_.data(),
+                S_.data(),
+                S_columns_.data(),
+                tau_.data(),
+                cut,
+                n_steps,
+                two_sided,
+                coordinate_descent ? kinhash::Pursuit::coordinate_descent : kinhash::Pursuit::ista};
+    }
+    NetworkEncoder(const NetworkEncoder&) = delete;  // net_ points into this object
+
+    // Returns the first row that is not finite, or the number of rows.
+    size_t encode(In<float, 2> X, Out<uint64_t, 2> words, size_t n_threads) const {
+        const size_t n = X.shape(0), per_row = words.shape(1);
+        expect(X.shape(1) == net_.n_in, "X has the wrong number of columns");
+        expect(words.shape(0) == n, "X and words differ in rows");
+        expect(per_row == (net_.n_bits + 63) / 64 * (net_.two_sided ? 2 : 1),
+               "words has the wrong number of columns");
+        const float* x = X.data();
+        uint64_t* out = words.data();
+        PythonStop stop;
+        nb::gil_scoped_release nogil;
+        const kinhash::Kernels& kernels = *kinhash::active_kernels();
+        std::atomic<size_t> bad = n;
+        kinhash::share(n, n_threads, 960, stop, [&](size_t begin, size_t end) {
+            const size_t row = kernels.encode(net_, x, begin, end, out, per_row);
+            if (row == end) return;
+            for (size_t seen = bad; row < seen && !bad.compare_exchange_weak(seen, row);) {
+            }
+        });
+        return bad;
+    }
+
+  private:
+    static std::vector<float> panels(const float* M, size_t rows, size_t columns, size_t n_in, size_t n_out) {
+        std::vector<float> out(n_in * n_out, 0.0f);
+        for (size_t j = 0; j < rows; ++j)
+            for (size_t k = 0; k < columns; ++k)
+                out[(j / kinhash::PANEL * n_in + k) * kinhash::PANEL + j % kinhash::PANEL] =
+                    M[j * columns + k];
+        return out;
+    }
+
+    std::vector<float> mean_, scale_, W_, bias_, S_, S_columns_, tau_;
+    kinhash::Network net_;
+};
+
+void pack(In<int8_t, 2> dense, Out<uint64_t, 2> words, bool is_signed) {
+    expect(words.shape(0) == dense.shape(0), "dense and words differ in rows");
+    expect(words.shape(1) == (dense.shape(1) + 63) / 64 * (is_signed ? 2 : 1),
+           "words has the wrong number of columns");
+    nb::gil_scoped_release nogil;
+    kinhash::pack(dense.data(), dense.shape(0), dense.shape(1), is_signed, words.data());
+}
+
+void unpack(In<uint64_t, 2> words, Out<int8_t, 2> dense, bool is_signed) {
+    expect(words.shape(0) == dense.shape(0), "dense and words differ in rows");
+    expect(words.shape(1) == (dense.shape(1) + 63) / 64 * (is_signed ? 2 : 1),
+           "words has the wrong number of columns");
+    nb::gil_scoped_release nogil;
+    kinhash::unpack(words.data(), words.shape(0), dense.shape(1), is_signed, dense.data());
+}
+
+// The number of items at each distance of each query; code i has weights[i] items.
+void count_distances(In<uint64_t, 2> queries, In<uint64_t, 2> codes, In<uint32_t, 1> weights,
+                     Out<int64_t, 2> counts, size_t n_threads) {
+    const size_t n = codes.shape(0), n_words = codes.shape(1), n_distances = counts.shape(1);
+    expect(queries.shape(1) == n_words && n_words >= 1, "queries and codes differ in words");
+    expect(weights.shape(0) == n && counts.shape(0) == queries.shape(0), "weights or counts do not fit");
+    expect(n_distances == 64 * n_words + 1, "counts need a column per distance");
+    const uint64_t *asked = queries.data(), *stored = codes.data();
+    const uint32_t* items = weights.data();
+    int64_t* out = counts.data();
+    PythonStop stop;
+    nb::gil_scoped_release nogil;
+    kinhash::share(queries.shape(0), n_threads, 4, stop, [&](size_t begin, size_t end) {
+        kinhash::Polling polling(&stop);
+        // Four tables: adding to the same cell twice in a row would wait for the first addition.
+        std::vector<int64_t> tables(4 * n_distances);
+        for (size_t q = begin; q < end; ++q) {
+            std::fill(tables.begin(), tables.end(), 0);
+            polling.add(n);
+            int64_t* const table = tables.data();
+            const uint64_t* const query = asked + q * n_words;
+            const auto add = [&](size_t i, size_t part) {
+                size_t distance = 0;
+                for (size_t w = 0; w < n_words; ++w)
+                    distance += size_t(std::popcount(stored[i * n_words + w] ^ query[w]));
+                table[part * n_distances + distance] += items[i];
+            };
+            size_t i = 0;
+            if (n_words == 1)
+                for (const uint64_t one = query[0]; i + 4 <= n; i += 4)
+                    for (size_t part = 0; part < 4; ++part)
+                        table[part * n_distances + size_t(std::popcount(stored[i + part] ^ one))] +=
+                            items[i + part];
+            for (; i < n; ++i) add(i, i % 4);
+            for (size_t d = 0; d < n_distances; ++d)
+                out[q * n_distances + d] = table[d] + table[n_distances + d] + table[2 * n_distances + d] +
+                                           table[3 * n_distances + d];
+        }
+    });
+}
+
+std::array<double, 5> pair_loss(In<float, 2> A, In<float, 2> B, In<bool, 2> similar, In<bool, 2> known,
+                                Out<float, 2> gA, Out<float, 2> gB, bool symmetric, double similar_share,
+                                double margin, double lambda, double alpha) {
+    const size_t n = A.shape(0), k = B.shape(0), m = A.shape(1);
+    const auto fits = [&](const auto& array, size_t rows, size_t columns) {
+        return array.shape(0) == rows && array.shape(1) == columns;
+    };
+    expect(fits(B, k, m) && fits(similar, n, k) && fits(known, n, k), "A, B and their relation do not fit");
+    expect(fits(gA, n, m) && (symmetric || fits(gB, k, m)), "the gradients do not fit A and B");
+    expect(!symmetric || A.data() == B.data(), "symmetric needs B to be A");
+    nb::gil_scoped_release nogil;
+    const kinhash::PairTerms t = kinhash::active_kernels()->pair_loss(
+        {similar_share, margin, lambda, alpha}, A.data(), n, B.data(), k, m, symmetric, similar.data(),
+        known.data(), gA.data(), gB.data());
+    return {t.pull, t.push, t.sparsity, t.similar_distance, t.dissimilar_distance};
+}
+
+}  // namespace
+
+NB_MODULE(_native, module) {
+    module.doc() = "The compiled core of kinhash; arrays are C-contiguous.";
+    module.def("instruction_sets", [] {
+        std::vector<std::string> names;
+        for (const kinhash::Kernels* kernels : kinhash::available_kernels()) names.push_back(kernels->name);
+        return names;
+    });
+    module.def("instruction_set", [] { return std::string(kinhash::active_kernels()->name); });
+    module.def("use_instruction_set", &kinhash::use_kernels, "name"_a);
+    module.def("pack", &pack, "dense"_a, "words"_a, "signed"_a);
+    module.def("unpack", &unpack, "words"_a, "dense"_a, "signed"_a);
+    module.def("count_distances", &count_distances, "queries"_a, "codes"_a, "weights"_a, "counts"_a,
+               "n_threads"_a);
+    module.def("pair_loss", &pair_loss, nb::kw_only(), "A"_a, "B"_a, "similar"_a, "known"_a, "gA"_a, "gB"_a,
+               "symmetric"_a, "similar_share"_a, "margin"_a, "lam"_a, "alpha"_a);
+    nb::class_<NetworkEncoder>(module, "NetworkEncoder")
+        .def(nb::init<In<float, 1>, In<float, 1>, In<float, 2>, In<float, 1>, In<float, 2>, In<float, 1>,
+                      float, size_t, bool, bool, bool>(),
+             nb::kw_only(), "mean"_a, "scale"_a, "W"_a, "bias"_a, "S"_a, "tau"_a, "cut"_a, "n_steps"_a,
+             "unit_length"_a, "two_sided"_a, "coordinate_descent"_a)
+        .def("encode", &NetworkEncoder::encode, "X"_a, "words"_a, "n_threads"_a);
+    bind_index(module);
+    if (const char* asked = std::getenv("KINHASH_ISA")) kinhash::use_kernels(asked);
+}

@@ -1,0 +1,99 @@
+// The memory of answers, from a pool.
+#pragma once
+
+#include <bit>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "kernels/kernels.hpp"
+#include "runtime/memory.hpp"
+
+namespace kinhash {
+
+struct Buffer {
+    std::unique_ptr<char, Free> data;
+    size_t size = 0;
+};
+
+// A pool: fresh memory costs more than writing an answer into it, so a released buffer is kept for the next
+// answer of about its size.
+class Buffers {
+  public:
+    static constexpr size_t LEAST = 1 << 10, LARGE = 1 << 22, MOST = size_t(1) << 29;
+    Buffer take(size_t size) {
+        if (size < LEAST) return allocated(size);
+        {
+            // The buffer released last is still in the cache. A much larger one is left for larger answers.
+            std::lock_guard guard(mutex_);
+            for (size_t i = free_.size(); i-- > 0;) {
+                if (free_[i].size < size || free_[i].size / 4 > size) continue;
+                Buffer found = std::move(free_[i]);
+                free_.erase(free_.begin() + std::ptrdiff_t(i));
+                held_ -= found.size;
+                return found;
+            }
+        }
+        return allocated(size >= LARGE ? size + size / 8
+                                       : std::bit_ceil(size));  // the next answer may be a little larger
+    }
+    void give_back(Buffer buffer) {
+        if (!buffer.data || buffer.size < LEAST || buffer.size > MOST) return;
+        std::lock_guard guard(mutex_);
+        while (!free_.empty() && (held_ + buffer.size > MOST || free_.size() >= MOST_BUFFERS)) {
+            held_ -= free_.front().size;  // the oldest
+            free_.erase(free_.begin());
+        }
+        held_ += buffer.size;
+        free_.push_back(std::move(buffer));
+    }
+    static Buffers& instance() {
+        static Buffers* buffers = new Buffers;  // outlives every array
+        return *buffers;
+    }
+
+  private:
+    static Buffer allocated(size_t size) {
+        return {std::unique_ptr<char, Free>(static_cast<char*>(allocate(size))), size};
+    }
+    static constexpr size_t MOST_BUFFERS = 32;
+    std::mutex mutex_;
+    std::vector<Buffer> free_;
+    size_t held_ = 0;
+};
+
+// The arrays of an answer in one buffer, which returns to the pool.
+class Answer {
+  public:
+    size_t n_offsets = 1, n = 0;
+    int64_t *offsets = &none_, *ids = &none_;
+    int32_t* distances = reinterpret_cast<int32_t*>(&none_);
+
+    Answer() = default;  // the answer to no queries
+    Answer(size_t n_queries, size_t n_matches) : n_offsets(n_queries + 1), n(n_matches) {
+        const size_t distances_at = round_up(8 * n, CACHE_LINE),
+                     offsets_at = round_up(distances_at + 4 * n, CACHE_LINE);
+        buffer_ = Buffers::instance().take(offsets_at + 8 * n_offsets);
+        char* const data = buffer_.data.get();
+        ids = reinterpret_cast<int64_t*>(data);
+        distances = reinterpret_cast<int32_t*>(data + distances_at);
+        offsets = reinterpret_cast<int64_t*>(data + offsets_at);
+    }
+    Answer(Answer&&) = default;
+    Answer& operator=(Answer other) {
+        std::swap(n_offsets, other.n_offsets);
+        std::swap(n, other.n);
+        std::swap(offsets, other.offsets);
+        std::swap(ids, other.ids);
+        std::swap(distances, other.distances);
+        std::swap(buffer_, other.buffer_);
+        return *this;
+    }
+    ~Answer() { Buffers::instance().give_back(std::move(buffer_)); }
+
+  private:
+    static inline int64_t none_ = 0;
+    Buffer buffer_;
+};
+
+}  // namespace kinhash

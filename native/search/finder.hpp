@@ -1,0 +1,102 @@
+// Finds the codes of one segment near each of some queries: chooses a plan for each.
+#pragma once
+
+#include "search/chunks.hpp"
+#include "search/deletions.hpp"
+#include "search/groups.hpp"
+#include "search/lookup.hpp"
+#include "search/neighbours.hpp"
+#include "search/scan.hpp"
+
+namespace kinhash {
+
+template <size_t W>
+class Finder {
+  public:
+    Finder(const Segment& segment, const Kernels& kernels, SegmentPlanes* planes = nullptr,
+           uint8_t number = 0)
+        : target_(segment, kernels, number), lookup_(target_), neighbours_(target_), deletions_(target_),
+          chunks_(target_), scan_(target_, planes), groups_(target_, scan_) {
+        n_used_ = n_used(segment.used.data, segment.used.size);
+    }
+    Finder(const Finder&) = delete;  // groups_ refers to scan_
+
+    // The cheapest plan, or the one that was asked for if it can answer.
+    Choice choose(const uint64_t* query, uint32_t radius, AskedPlan asked = {}) const {
+        const Segment& segment = target_.segment;
+        if (radius == 0 && segment.slots.size && (!asked || asked == Plan::lookup)) return {Plan::lookup};
+        if (!asked || asked == Plan::neighbours)
+            if (const uint32_t row = neighbours_.listed_row(query, radius); row != NONE)
+                return {Plan::neighbours, row};
+        Plan best = Plan::scan;
+        double lowest = scan_.cost_per_code(query, radius) * double(segment.n_codes());
+        if (asked == Plan::scan) return {best};
+        const auto consider = [&](Plan plan, std::optional<double> cost) {
+            if (!cost || (best == asked && plan != asked)) return;
+            if (plan != asked && *cost >= lowest) return;
+            best = plan;
+            lowest = *cost;
+        };
+        consider(Plan::deletions, deletions_.cost(query, radius, n_used_));
+        consider(Plan::chunks, chunks_.cost(radius, n_used_));
+        consider(Plan::groups, groups_.cost(query, radius));
+        return {best};
+    }
+
+    // One query by a plan that choose() returned.
+    void within(Choice choice, const uint64_t* query, uint32_t radius, Hits& out, Work& work) {
+        switch (choice.plan) {
+            case Plan::lookup: lookup_.find(query, out, work); break;
+            case Plan::neighbours: neighbours_.find(choice.row, radius, out, work); break;
+            case Plan::deletions: deletions_.find(query, radius, out, work); break;
+            case Plan::chunks:
+                chunks_.start({query, radius, &out}, work);
+                chunks_.finish(work);
+                break;
+            case Plan::groups:
+                if (!groups_.find(query, radius, false, out, work)) scan_.find(query, radius, out, work);
+                break;
+            case Plan::scan: scan_.find(query, radius, out, work); break;
+        }
+        work.answered(choice.plan);
+    }
+
+    // Adds to the hits of each query, in no order.
+    void within(const std::vector<Asked>& asked, AskedPlan plan, Work& work) {
+        const auto at_zero = [](const Asked& one) { return one.radius == 0; };
+        if (!plan && target_.segment.slots.size && std::all_of(asked.begin(), asked.end(), at_zero))
+            return lookup_.find_all(asked, work);
+        if (!plan) lookup_.prefetch(asked);
+        scanned_.clear();
+        for (const Asked& one : asked) {
+            Choice choice = choose(one.query, one.radius, plan);
+            if (choice.plan == Plan::groups &&
+                !groups_.find(one.query, one.radius, plan == Plan::groups, *one.out, work))
+                choice.plan = Plan::scan;
+            switch (choice.plan) {
+                case Plan::groups: break;
+                case Plan::scan: scanned_.push_back(one); break;
+                case Plan::chunks: chunks_.start(one, work); break;
+                default: within(choice, one.query, one.radius, *one.out, work); continue;
+            }
+            work.answered(choice.plan);
+        }
+        chunks_.finish(work);
+        if (!scanned_.empty()) scan_.find_all(scanned_, work);
+    }
+
+    const Words<W>& words() const { return target_.words; }
+
+  private:
+    const Target<W> target_;
+    LookupPlan<W> lookup_;
+    NeighboursPlan<W> neighbours_;
+    DeletionsPlan<W> deletions_;
+    ChunksPlan<W> chunks_;
+    ScanPlan<W> scan_;
+    GroupsPlan<W> groups_;
+    std::vector<Asked> scanned_;
+    size_t n_used_ = 0;  // bits that any code has
+};
+
+}  // namespace kinhash

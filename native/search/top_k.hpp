@@ -1,0 +1,235 @@
+// The k nearest items.
+#pragma once
+
+#include "search/costs.hpp"
+#include "search/results.hpp"
+
+namespace kinhash {
+
+// The ids of several buckets: uint32_t if all segments have narrow ids, otherwise int64_t.
+template <typename Id>
+class Pool {
+  public:
+    void clear() { ids_.clear(); }
+    size_t size() const { return ids_.size(); }
+
+    // Adds the ids of the buckets `row` .. `row + more`, at most n of each: they ascend, so no more can be
+    // among the n lowest.
+    void add(const Segment& segment, size_t row, size_t more, size_t n) {
+        if (more && segment.size(row, more) > n) {
+            for (size_t one = row; one <= row + more; ++one) add(segment, one, 0, n);
+            return;
+        }
+        const size_t from = segment.begin(row), to = segment.end(row, more);
+        n = std::min(n, to - from);
+        Id* const place = ids_.room(n + AT_ONCE);
+        if (segment.alive.size) {
+            size_t added = 0;
+            for (size_t item = from; item < to && added < n; ++item)
+                if (segment.is_alive(item)) place[added++] = Id(segment.id(item));
+            return ids_.add(added);
+        }
+        if (segment.wide_ids.size) std::copy_n(segment.wide_ids.data + from, n, place);
+        // Most buckets are small: copies AT_ONCE ids branch-free; those past the last are overwritten.
+        else if (n <= AT_ONCE && from + AT_ONCE <= segment.narrow_ids.size)
+            std::copy_n(segment.narrow_ids.data + from, AT_ONCE, place);
+        else
+            std::copy_n(segment.narrow_ids.data + from, n, place);
+        ids_.add(n);
+    }
+
+    // Writes the n lowest in order, or all if there are fewer; returns their number.
+    size_t take_lowest(size_t n, int64_t* out) {
+        n = std::min(n, ids_.size());
+        order_.lowest(ids_.begin(), ids_.size(), n);
+        std::copy_n(ids_.begin(), n, out);
+        return n;
+    }
+
+  private:
+    static constexpr size_t AT_ONCE = 8;
+    Growing<Id> ids_;
+    IdOrder<Id> order_;
+};
+
+// The k nearest items of a few queries at a time; at equal distance the lowest ids.
+template <size_t W>
+class TopK {
+  public:
+    TopK(const Segments& segments, size_t n_words, Finders<W>& finders, const Kernels& kernels)
+        : segments_(segments), n_words_(n_words), finders_(finders), kernels_(kernels) {
+        for (const Segment* segment : segments) {
+            n_items_ += segment->n_alive;
+            narrow_ &= segment->wide_ids.size == 0;
+        }
+    }
+
+    // Writes min(k, items) ids and distances in order, k per query; -1 if a damaged file leads to fewer.
+    // Radii grow until they hold k items: first radii that are look-ups, then from the radius that a sample
+    // of the codes suggests.
+    void search(const uint64_t* queries, size_t n, size_t k, int64_t* ids, int32_t* distances, Work& work) {
+        const size_t wanted = std::min(k, n_items_);
+        if (wanted == 0) return;
+        if (hits_.size() < n) hits_.resize(n);
+        const uint32_t farthest = uint32_t(64 * n_words_);
+        pending_.clear();
+        look_up(queries, n, wanted, work);
+        while (!pending_.empty()) {
+            const std::vector<size_t>& items = collect(pending_, work);
+            size_t left = 0;
+            for (size_t p = 0; p < pending_.size(); ++p) {
+                if (items[p] >= wanted || pending_[p].radius >= farthest) continue;
+                pending_[left] = pending_[p];
+                // Half-way to the radius that the sample suggests: too large a radius costs more than another
+                // step.
+                uint32_t& radius = pending_[left++].radius;
+                radius = (radius + 1 + likely_radius(pending_[p].query, wanted, radius + 1, items[p])) / 2;
+            }
+            pending_.resize(left);
+        }
+        for (size_t i = 0; i < n; ++i) {
+            choose(hits_[i], wanted, ids + i * k, distances + i * k);
+            work.wrote(wanted);
+        }
+    }
+
+  private:
+    static constexpr size_t AHEAD = 24;  // buckets whose offsets are being prefetched
+
+    // Answers queries by radii that are look-ups; all others become pending.
+    void look_up(const uint64_t* queries, size_t n, size_t wanted, Work& work) {
+        const auto give_up = [&](const Asked& one) {
+            pending_.push_back({one.query, likely_radius(one.query, wanted), one.out});
+        };
+        trying_.clear();
+        for (size_t i = 0; i < n; ++i) trying_.push_back({queries + i * n_words_, 0, &hits_[i]});
+        const uint32_t most = wanted < costs::RARE_ITEMS ? costs::MOST_LOOKUP_RADIUS : 0;
+        for (uint32_t radius = 0; radius <= most && !trying_.empty(); ++radius) {
+            std::erase_if(trying_, [&](Asked& one) {
+                one.radius = radius;
+                if (finders_.all_by_lookup(one.query, radius)) return false;
+                give_up(one);
+                return true;
+            });
+            const std::vector<size_t>& items = collect(trying_, work);
+            size_t left = 0;
+            for (size_t t = 0; t < trying_.size(); ++t)
+                if (items[t] < wanted) trying_[left++] = trying_[t];
+            trying_.resize(left);
+        }
+        for (const Asked& one : trying_) give_up(one);
+    }
+
+    // Gathers all rows within each radius; returns the number of their items.
+    const std::vector<size_t>& collect(const std::vector<Asked>& asked, Work& work) {
+        for (const Asked& one : asked) one.out->clear();
+        finders_.within(asked, {}, work);
+        counts_.clear();
+        for (const Asked& one : asked) {
+            const Hits& hits = *one.out;
+            size_t items = 0;
+            for (size_t at = 0; at < hits.size(); ++at) {
+                if (at + AHEAD < hits.size())
+                    __builtin_prefetch(segments_[hits[at + AHEAD].segment]->offsets.data +
+                                       hits[at + AHEAD].row);
+                items += segments_[hits[at].segment]->count(hits[at].row, hits[at].more);
+            }
+            counts_.push_back(items);
+        }
+        return counts_;
+    }
+
+    // The smallest radius, at least `first`, that holds k items if all codes are like the sample. `below`
+    // items are known to be nearer than `first`.
+    uint32_t likely_radius(const uint64_t* query, size_t k, uint32_t first = 0, size_t below = 0) {
+        if (sample_.empty()) draw_sample();
+        by_distance_.assign(64 * n_words_ + 1, 0);
+        const Words<W>& words = finders_.words();
+        for (size_t i = 0; i < sample_.size(); ++i)
+            by_distance_[words.distance(sample_codes_.data() + i * n_words_, query)] += sample_[i];
+        double total = double(below);
+        uint32_t radius = first;
+        for (; radius + 1 < by_distance_.size(); ++radius)
+            if ((total += by_distance_[radius]) >= double(k)) break;
+        return radius;
+    }
+
+    // Samples codes, and the number of items that each stands for: the heaviest leaders, which hold most
+    // items if codes cluster, or else blocks of codes at regular intervals.
+    void draw_sample() {
+        constexpr size_t BLOCK = 64, MOST_BLOCKS = 32, MOST_LEADERS = 1024;
+        for (const Segment* segment : segments_) {
+            const size_t n = segment->n_codes(), n_leaders = std::min(segment->n_leaders(), MOST_LEADERS);
+            const size_t n_blocks = n_leaders ? 0 : std::clamp<size_t>(n / BLOCK, 1, MOST_BLOCKS),
+                         before = sample_.size();
+            size_t all = 0;
+            const auto see = [&](size_t row) {
+                sample_.push_back(double(segment->count(row)));
+                sample_codes_.insert(sample_codes_.end(), segment->code(row), segment->code(row) + n_words_);
+                all += segment->count(row);
+            };
+            for (size_t g = 0; g < n_leaders; ++g)
+                if (segment->group_starts[g] < n) see(segment->group_starts[g]);
+            for (size_t b = 0; b < n_blocks; ++b)
+                for (size_t row = b * n / n_blocks; row < std::min(b * n / n_blocks + BLOCK, n); ++row)
+                    see(row);
+            for (size_t i = before; i < sample_.size() && all; ++i)
+                sample_[i] *= double(segment->n_alive) / double(all);
+        }
+    }
+
+    void choose(const Hits& hits, size_t k, int64_t* ids, int32_t* distances) {
+        uint32_t farthest = 0;
+        for (const Hit& hit : hits) farthest = std::max<uint32_t>(farthest, hit.distance);
+        ordered_.clear();
+        append_by_distance(segments_, hits, farthest, ordered_);
+        size_t written = 0;
+        const Hit *hit = ordered_.begin(), *const end = ordered_.end();
+        while (hit < end && written < k) {
+            const Hit* const first = hit;
+            while (hit < end && hit->distance == first->distance) ++hit;
+            const size_t n = lowest_of(first, size_t(hit - first), k - written, ids + written);
+            std::fill_n(distances + written, n, int32_t(first->distance));
+            written += n;
+        }
+        std::fill(ids + written, ids + k, -1);
+        std::fill(distances + written, distances + k, -1);
+    }
+
+    // Writes the lowest ids of the buckets of some hits at one distance, at most `need`; returns their
+    // number.
+    size_t lowest_of(const Hit* hits, size_t n_hits, size_t need, int64_t* out) {
+        if (n_hits == 1 && !hits->more)
+            return write_ids(*segments_[hits->segment], hits, 1, 0, kernels_, out,
+                             need);  // a bucket's ids ascend
+        return narrow_ ? lowest_of(hits, n_hits, need, narrow_pool_, out)
+                       : lowest_of(hits, n_hits, need, wide_pool_, out);
+    }
+    template <typename Id>
+    size_t lowest_of(const Hit* hits, size_t n_hits, size_t need, Pool<Id>& pool, int64_t* out) {
+        pool.clear();
+        for (size_t h = 0; h < n_hits; ++h) {
+            if (h + AHEAD < n_hits) segments_[hits[h + AHEAD].segment]->prefetch_ids(hits[h + AHEAD].row);
+            // The buckets of a damaged file may overlap: never collect more ids than there are items.
+            pool.add(*segments_[hits[h].segment], hits[h].row, hits[h].more,
+                     std::min(need, n_items_ - pool.size()));
+        }
+        return pool.take_lowest(need, out);
+    }
+
+    const Segments& segments_;
+    size_t n_words_, n_items_ = 0;
+    bool narrow_ = true;  // all ids are 32 bits wide
+    Finders<W>& finders_;
+    const Kernels& kernels_;
+    std::vector<Hits> hits_;
+    std::vector<Asked> pending_, trying_;
+    std::vector<size_t> counts_;
+    Hits ordered_;
+    Pool<uint32_t> narrow_pool_;
+    Pool<int64_t> wide_pool_;
+    std::vector<double> sample_, by_distance_;
+    std::vector<uint64_t> sample_codes_;
+};
+
+}  // namespace kinhash

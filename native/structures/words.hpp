@@ -1,0 +1,54 @@
+// Codes as arrays of 64-bit words.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+namespace kinhash {
+
+inline constexpr size_t MAX_WORDS = 32;  // 1,024 bits in two planes
+
+// Operations on codes of W words, or of n words if W is 0.
+template <size_t W>
+struct Words {
+    size_t n;  // words per code
+    explicit Words(size_t n_words) : n(W ? W : n_words) {}
+    size_t count() const { return W ? W : n; }
+    bool equal(const uint64_t* a, const uint64_t* b) const {
+        for (size_t i = 0; i < count(); ++i)
+            if (a[i] != b[i]) return false;
+        return true;
+    }
+    uint32_t active(const uint64_t* a) const {
+        uint32_t total = 0;
+        for (size_t i = 0; i < count(); ++i) total += uint32_t(std::popcount(a[i]));
+        return total;
+    }
+    uint32_t distance(const uint64_t* a, const uint64_t* b) const {
+        uint32_t total = 0;
+        for (size_t i = 0; i < count(); ++i) total += uint32_t(std::popcount(a[i] ^ b[i]));
+        return total;
+    }
+    uint32_t shared(const uint64_t* a, const uint64_t* b) const {
+        uint32_t total = 0;
+        for (size_t i = 0; i < count(); ++i) total += uint32_t(std::popcount(a[i] & b[i]));
+        return total;
+    }
+    uint64_t hash(const uint64_t* a) const {
+        uint64_t h = 0;
+        for (size_t i = 0; i < count(); ++i) h = mix(h ^ a[i]) + i;
+        return h;
+    }
+    // Invertible, so different single words never share a hash.
+    static uint64_t mix(uint64_t x) {
+        x ^= x >> 32;
+        x *= 0xd6e8feb86659fd93ULL;
+        x ^= x >> 32;
+        x *= 0xd6e8feb86659fd93ULL;
+        x ^= x >> 32;
+        return x;
+    }
+};
+
+}  // namespace kinhash

@@ -1,0 +1,10 @@
+// All kernels of one instruction set in one file, to compile them for the tests.
+#include "kernels/buckets.hpp"
+#include "kernels/compare.cpp"
+#include "kernels/compare_planes.cpp"
+#include "kernels/encode.cpp"
+#include "kernels/loss.cpp"
+#include "kernels/runs.cpp"
+#include "kernels/stream.cpp"
+#include "kernels/table.cpp"
+#include "kernels/write.cpp"

@@ -1,0 +1,154 @@
+// The kernels of every instruction set that this machine has, against naive loops.
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <vector>
+
+#include "runtime/dispatch.hpp"
+#include "structures/planes.hpp"
+#include "tests/check.hpp"
+
+using namespace kinhash;
+
+namespace {
+
+std::mt19937_64 rng(7);
+
+size_t below(size_t n) { return size_t(rng() % n); }
+
+// Few of the first bits, so that many codes are near each other.
+uint64_t sparse_word() { return uint64_t(1) << below(9) | uint64_t(1) << below(9); }
+
+uint32_t naive_distance(const uint64_t* a, const uint64_t* b, size_t n_words) {
+    uint32_t total = 0;
+    for (size_t bit = 0; bit < 64 * n_words; ++bit) total += (a[bit / 64] ^ b[bit / 64]) >> (bit % 64) & 1;
+    return total;
+}
+
+// Rows and distances, one per code.
+std::vector<std::pair<uint32_t, uint32_t>> apart(const Hit* hits, size_t n) {
+    std::vector<std::pair<uint32_t, uint32_t>> out;
+    for (size_t i = 0; i < n; ++i)
+        for (uint32_t j = 0; j <= hits[i].more; ++j) out.push_back({hits[i].row + j, hits[i].distance});
+    std::sort(out.begin(), out.end());
+    return out;
+}
+
+void check_scans(const Kernels& kernels, size_t n, size_t n_words) {
+    std::vector<uint64_t> codes(n * n_words), query(n_words);
+    for (uint64_t& word : codes) word = sparse_word();
+    for (uint64_t& word : query) word = sparse_word();
+    Planes planes;
+    const auto [in_planes, most_active] = planes.of(codes.data(), n, n_words);
+    for (const uint32_t radius : {0u, 1u, 3u, 4u, 7u, 8u, 64u}) {
+        std::vector<std::pair<uint32_t, uint32_t>> expected;
+        for (size_t row = 0; row < n; ++row)
+            if (const uint32_t d = naive_distance(codes.data() + row * n_words, query.data(), n_words);
+                d <= radius)
+                expected.push_back({uint32_t(100 + row), d});
+        std::vector<Hit> hits(n + SPARE_HITS);
+        const Hit first{100, 3, 0, 0};
+        size_t found = kernels.scan(codes.data(), n, n_words, query.data(), radius, first, hits.data());
+        CHECK(apart(hits.data(), found) == expected);
+        CHECK(std::all_of(hits.begin(), hits.begin() + std::ptrdiff_t(found),
+                          [](const Hit& h) { return h.segment == 3; }));
+        found = kernels.scan_planes(in_planes, codes.data(), n, n_words, most_active, query.data(), radius,
+                                    first, hits.data());
+        CHECK(apart(hits.data(), found) == expected);
+    }
+}
+
+}  // namespace
+
+TEST(scans_find_what_a_naive_loop_finds) {
+    for (const Kernels* kernels : available_kernels())
+        for (const size_t n : {1, 7, 63, 64, 65, 511, 512, 513, 2000})
+            for (const size_t n_words : {1, 2, 3, 5}) check_scans(*kernels, n, n_words);
+}
+
+TEST(runs_join_consecutive_rows) {
+    const std::vector<uint32_t> rows{4, 5, 6, 9, 11, 12, 40};
+    for (const Kernels* kernels : available_kernels()) {
+        std::vector<Hit> hits(rows.size());
+        CHECK(kernels->runs(rows.data(), rows.size(), 40, {0, 2, 0, 5}, hits.data()) ==
+              3);  // row 40 is not stored
+        CHECK(hits[0].row == 4 && hits[0].more == 2 && hits[0].segment == 2 && hits[0].distance == 5);
+        CHECK(hits[1].row == 9 && hits[1].more == 0);
+        CHECK(hits[2].row == 11 && hits[2].more == 1);
+    }
+}
+
+TEST(ids_of_buckets_are_written_in_order_and_never_past_the_room) {
+    std::vector<uint32_t> ids(5000), offsets{0};
+    for (size_t i = 0; i < ids.size(); ++i) ids[i] = uint32_t(3 * i);
+    while (offsets.back() < ids.size())
+        offsets.push_back(std::min(uint32_t(ids.size()), offsets.back() + uint32_t(below(40))));
+    std::vector<Hit> hits;
+    std::vector<int64_t> expected;
+    for (uint32_t row = 0; row + 3 < offsets.size(); row += 1 + uint32_t(below(4))) {
+        const uint8_t more = uint8_t(below(2));
+        hits.push_back({row, 0, more, 0});
+        for (uint32_t i = offsets[row]; i < offsets[row + more + 1]; ++i) expected.push_back(ids[i]);
+    }
+    for (const Kernels* kernels : available_kernels())
+        for (const size_t room : {size_t(0), size_t(5), expected.size() / 2, expected.size()}) {
+            const std::vector<int64_t> wanted(expected.begin(), expected.begin() + std::ptrdiff_t(room));
+            std::vector<int64_t> out(room + 1, -9), streamed(room + 1, -9);
+            CHECK(kernels->write_ids(ids.data(), ids.size(), offsets.data(), hits.data(), hits.size(), 0,
+                                     out.data(), room) == room);
+            Stream stream(streamed.data());
+            CHECK(kernels->stream_ids(ids.data(), ids.size(), offsets.data(), hits.data(), hits.size(), 0,
+                                      stream, room) == room);
+            kernels->finish(stream);
+            CHECK(out.back() == -9 && streamed.back() == -9);
+            out.pop_back();
+            streamed.pop_back();
+            CHECK(out == wanted && streamed == wanted);
+        }
+}
+
+TEST(equal_distances_are_filled_at_any_alignment) {
+    for (const Kernels* kernels : available_kernels())
+        for (size_t start = 0; start < 5; ++start)
+            for (const size_t n : {0, 1, 7, 8, 33, 100}) {
+                std::vector<int32_t> expected(start + n + 2, 1), filled = expected, streamed = expected;
+                std::fill_n(expected.begin() + std::ptrdiff_t(start), n, -4);
+                kernels->fill(filled.data() + start, n, -4);
+                kernels->stream_fill(streamed.data() + start, n, -4);
+                CHECK(filled == expected && streamed == expected);
+            }
+}
+
+// One input, x; 16 outputs with weights 0.1 j; no recurrence: bit j is set if 0.1 j x - 0.25 > 0.1.
+TEST(a_small_network_gives_the_bits_of_hand_arithmetic) {
+    std::vector<float> W(PANEL), bias(PANEL, 0.0f), tau(PANEL, 0.25f);
+    for (size_t j = 0; j < PANEL; ++j) W[j] = 0.1f * float(j);
+    const float mean = 1, scale = 2;
+    const Network net{1,       PANEL,   PANEL,      &mean, &scale, false, W.data(),     bias.data(),
+                      nullptr, nullptr, tau.data(), 0.1f,  0,      false, Pursuit::ista};
+    const float X[] = {1.5f, 3.0f};  // standardised: 1 and 4
+    for (const Kernels* kernels : available_kernels()) {
+        uint64_t words[2] = {};
+        CHECK(kernels->encode(net, X, 0, 2, words, 1) == 2);
+        CHECK(words[0] == 0xfff0);  // 0.1 j > 0.35: j >= 4
+        CHECK(words[1] == 0xfffe);  // 0.4 j > 0.35: j >= 1
+        const float bad[] = {0.0f, NAN};
+        CHECK(kernels->encode(net, bad, 0, 2, words, 1) == 1);
+    }
+}
+
+// Rows (0, 2) and (1, 0), similar: d = 3. With all weight on similar pairs, pull is 3 and its gradient the
+// signs.
+TEST(the_loss_of_one_pair_is_that_of_hand_arithmetic) {
+    const float A[] = {0, 2}, B[] = {1, 0};
+    const bool yes = true, no = false;
+    for (const Kernels* kernels : available_kernels()) {
+        float gA[2] = {}, gB[2] = {};
+        PairTerms terms = kernels->pair_loss({1.0, 5.0, 1.0, 0.5}, A, 1, B, 1, 2, false, &yes, &yes, gA, gB);
+        CHECK(terms.pull == 3 && terms.push == 0 && terms.sparsity == 1.5);  // alpha (2 + 1)
+        CHECK(gA[0] == -1 && gA[1] == 1.5f && gB[0] == 1.5f && gB[1] == -1);
+        // Dissimilar: the gap to the margin of 5 is 2, so push is 2 * 2 / 2.
+        terms = kernels->pair_loss({0.0, 5.0, 1.0, 0.0}, A, 1, B, 1, 2, false, &no, &yes, gA, gB);
+        CHECK(terms.pull == 0 && terms.push == 2);
+    }
+}
