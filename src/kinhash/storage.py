@@ -24,7 +24,7 @@ from kinhash.errors import FormatError, InvalidInputError
 
 FORMAT = 1
 VERSION = importlib.metadata.version("kinhash")
-INDEX_MAGIC = b"kinindex"  # how the other format starts: kinhash.index.files
+INDEX_MAGIC = b"kinindex"  # how the other format starts: kinhash.index.file
 
 Array = npt.NDArray[Any]
 
