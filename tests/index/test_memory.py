@@ -8,6 +8,7 @@ from kinhash import _native
 from kinhash.codes import Codes
 from kinhash.errors import InvalidInputError
 from kinhash.index.hamming import HammingIndex
+from kinhash.index.keys import deletion_keys
 from kinhash.index.memory import structures
 
 
@@ -88,6 +89,15 @@ def test_levels_of_keys_are_built_as_long_as_the_budget_lasts(budget, levels):
     codes = sparse(300, 400, 5)
     assert codes.n_unique == 300
     assert built(codes, levels=2, budget=budget)[1]["levels"] == levels
+
+
+@pytest.mark.parametrize("level", [1, 2])
+def test_a_level_files_each_code_once_for_each_of_its_deletion_keys(level):
+    arrays, _ = built(sparse(300, 400, 5), levels=2)
+    codes = Codes(arrays["codes"].reshape(300, -1), 400)
+    found = deletion_keys(codes, level)
+    expected = np.bincount(found.rows[found.n_removed == level])
+    np.testing.assert_array_equal(np.bincount(arrays[f"key{level}_rows"]), expected)
 
 
 @pytest.mark.parametrize(
