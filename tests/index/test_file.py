@@ -221,13 +221,20 @@ def test_foreign_files_are_refused(tmp_path, content):
         HammingIndex.load(path)
 
 
-def test_a_newer_format_is_refused(saved):
+@pytest.mark.parametrize(
+    ("version", "advice"),
+    [
+        (0, "Build the index again from its codes"),
+        (1, "Build the index again from its codes"),
+        (3, "Upgrade kinhash"),
+    ],
+)
+def test_another_format_is_refused_with_what_to_do(saved, version, advice):
     raw = bytearray(saved.read_bytes())
-    raw[8] = 3
+    raw[8] = version
     saved.write_bytes(raw)
-    with pytest.raises(
-        FormatError, match=r"of format 3; this release reads formats 1 to 2\. Upgrade kinhash"
-    ):
+    message = rf"of format {version}; this release reads format 2\. {advice}\.$"
+    with pytest.raises(FormatError, match=message):
         HammingIndex.load(saved)
 
 
@@ -428,6 +435,8 @@ def test_an_index_can_be_read_as_the_format_says(tmp_path, monkeypatch):
     header = file.read_header("index.kinhash")
     assert found["index"] | {"format": found["version"]} == header
     assert found["version"] == file.FORMAT
+    assert f"format {file.FORMAT} of an index" in text
+    assert f"| 8 to 11 | format, {file.FORMAT}:" in text
     for name in [*header, *header["numbers"], *header["sections"][0], *file.SECTIONS]:
         assert f"`{name}`" in text
 

@@ -158,7 +158,7 @@ def read_header(path: str | os.PathLike[str]) -> dict[str, Any]:
 
     Raises:
         InvalidInputError: There is no such file, or it cannot be read.
-        FormatError: It is truncated, foreign or newer, or its header is damaged.
+        FormatError: It is truncated, foreign or of another format, or its header is damaged.
     """
     path = Path(path)
     try:
@@ -188,10 +188,11 @@ def _header_text(path: Path, file: BinaryIO, size: int) -> tuple[int, bytes]:
     if len(start) < _START.size:
         raise _short(path, f"the first {_START.size} bytes", size)
     _, version, checksum, length = _START.unpack(start)
-    if not 1 <= version <= FORMAT:
+    if version != FORMAT:
+        # Format 1 was never released, so no release has to read it.
+        advice = "Upgrade kinhash." if version > FORMAT else "Build the index again from its codes."
         raise FormatError(
-            f"{path} is an index of format {version}; this release reads formats 1 to "
-            f"{FORMAT}. Upgrade kinhash."
+            f"{path} is an index of format {version}; this release reads format {FORMAT}. {advice}"
         )
     if length > _LONGEST_HEADER:
         raise _damaged(path, f"its header has {length} bytes, at most {_LONGEST_HEADER} fit")
@@ -217,7 +218,7 @@ def read(path: str | os.PathLike[str], *, mmap: bool = True, verify: bool | None
 
     Raises:
         InvalidInputError: There is no such file, or it cannot be read.
-        FormatError: It is truncated, damaged, of another program, or of a newer format.
+        FormatError: It is truncated, damaged, of another program, or of another format.
     """
     path = Path(path)
     header = read_header(path)
@@ -239,9 +240,6 @@ def read(path: str | os.PathLike[str], *, mmap: bool = True, verify: bool | None
     if verify:
         for section in sections.values():
             _check_sum(path, section, raw[section["offset"] : _padded(_end(section))])
-    if header["format"] == 1:
-        # Its lists had no own rows. Without them a search takes longer, and finds the same.
-        arrays |= {name: np.zeros(0, np.uint32) for name in ("near_starts", "near_rows")}
     try:
         segment = _native.Segment(arrays, header["numbers"])
         stored = Stored(header, arrays, segment)

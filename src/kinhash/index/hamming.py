@@ -384,7 +384,7 @@ class HammingIndex:
 
         Raises:
             InvalidInputError: There is no such file, or it cannot be read.
-            FormatError: It is truncated, damaged, of another program, or of a newer format.
+            FormatError: It is truncated, damaged, of another program, or of another format.
         """
         stored = file.read(path, mmap=mmap, verify=verify)
         header = stored.header
