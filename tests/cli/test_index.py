@@ -5,7 +5,7 @@ import pytest
 
 import kinhash
 from kinhash.cli.options import Memory
-from kinhash.index.planner import MEMORY
+from kinhash.index.memory import MEMORY
 
 
 def found(run, items, model, queries, *words):
@@ -54,7 +54,7 @@ def test_no_items_are_an_index_too(run, codes, model, npz, tmp_path):
     assert found(run, tmp_path / "items", model, npz, "--top-k", "3") == "query,id,distance\n"
 
 
-def test_the_memory_settings_are_those_of_the_planner():
+def test_the_memory_settings_are_those_of_the_index():
     assert list(Memory) == list(MEMORY)
 
 

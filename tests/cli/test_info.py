@@ -122,7 +122,7 @@ def test_a_flipped_byte_is_found(run, index, tmp_path):
 
 
 def test_verify_checks_what_is_too_large_to_be_checked_each_time(run, index, tmp_path, monkeypatch):
-    monkeypatch.setattr("kinhash.index.files.VERIFIED_BELOW", 0)
+    monkeypatch.setattr("kinhash.index.file.VERIFIED_BELOW", 0)
     raw = bytearray(index.read_bytes())
     raw[-1] ^= 1  # in the filling of the last section: nothing that is ever looked at
     path = tmp_path / "items.kinhash"

@@ -11,7 +11,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from kinhash import _native
 from kinhash.codes import Codes
-from kinhash.index import hamming, planner, reference
+from kinhash.index import hamming, reference
+from kinhash.index import memory as memory_settings
 from kinhash.index.hamming import HammingIndex
 from kinhash.matches import Matches
 
@@ -248,7 +249,7 @@ def test_an_index_equals_the_reference(memory, instruction_set):
     def check(data, drawn, small):
         radius = data.draw(radii(drawn.farthest), "radius")
         k = data.draw(st.integers(1, len(drawn.items) + 3), "k")
-        with using(instruction_set), mock.patch.object(planner, "SMALL", small):
+        with using(instruction_set), mock.patch.object(memory_settings, "SMALL", small):
             index = HammingIndex(drawn.items, drawn.ids, memory=memory)
             assert len(index) == len(drawn.items)
             assert index.n_codes == drawn.items.n_unique
@@ -266,7 +267,7 @@ def test_an_index_equals_the_reference(memory, instruction_set):
 @given(st.data(), drawn_codes(), st.sampled_from([0, 256]))
 def test_counts_are_the_histogram_of_distances(data, drawn, small):
     radius = data.draw(st.integers(0, drawn.farthest + 3))
-    with mock.patch.object(planner, "SMALL", small):
+    with mock.patch.object(memory_settings, "SMALL", small):
         index = HammingIndex(drawn.items, drawn.ids)
     counts = index.count_radius(drawn.queries, radius)
     assert counts.dtype == np.int64
@@ -285,7 +286,7 @@ def test_a_filter_equals_a_search_among_the_allowed(data, drawn, small, few):
     by_id = np.argsort(drawn.ids)
     mask = np.array(data.draw(st.lists(st.booleans(), min_size=n, max_size=n)), bool)
     rows = by_id[mask]
-    with mock.patch.multiple(planner, SMALL=small, FEW_ALLOWED=few):
+    with mock.patch.multiple(memory_settings, SMALL=small, FEW_ALLOWED=few):
         index = HammingIndex(drawn.items, drawn.ids)
         within = reference.search_radius(
             drawn.items[rows], drawn.queries, radius, ids=drawn.ids[rows]
@@ -305,7 +306,7 @@ def test_a_filter_equals_a_search_among_the_allowed(data, drawn, small, few):
 @settings(deadline=None, max_examples=60)
 @given(drawn_codes(), st.integers(0, 5), st.sampled_from([0, 256]))
 def test_duplicates_are_the_connected_components(drawn, radius, small):
-    with mock.patch.object(planner, "SMALL", small):
+    with mock.patch.object(memory_settings, "SMALL", small):
         found = HammingIndex(drawn.items, drawn.ids).duplicates(radius)
     near = reference.distances(drawn.items, drawn.items) <= radius
     left, groups = set(range(len(drawn.items))), []
@@ -368,7 +369,7 @@ class Edits(RuleBasedStateMachine):
         seed=st.integers(0, 2**32 - 1),
     )
     def start(self, n_bits, signed, memory, small, many_dead, n, seed):
-        self.patch = mock.patch.multiple(planner, SMALL=small, MANY_DEAD=many_dead)
+        self.patch = mock.patch.multiple(memory_settings, SMALL=small, MANY_DEAD=many_dead)
         self.patch.start()
         self.rng = np.random.default_rng(seed)
         self.n_bits, self.signed = n_bits, signed

@@ -12,7 +12,7 @@ import numpy as np
 
 from kinhash import Codes, HammingIndex
 from kinhash.errors import FormatError, KinhashError
-from kinhash.index import files
+from kinhash.index import file
 
 PATIENCE = 60  # seconds for all questions to one small file
 STRUCTURES = ("lookup", "deletions", "chunks", "groups", "scan", "neighbours")
@@ -107,7 +107,7 @@ def main(folder, rounds, seed):
     asked = 0
     for original in sorted(p for p in Path(folder).iterdir() if p.is_file()):
         raw = np.fromfile(original, np.uint8)
-        stored = files.read(original, mmap=False)
+        stored = file.read(original, mmap=False)
         words = stored.arrays["codes"].reshape(-1, stored.numbers["n_words"])
         settings = {name: stored.header[name] for name in ("n_bits", "signed")}
         near = Codes(words[rng.integers(0, len(words), 12)], **settings)
@@ -120,9 +120,9 @@ def main(folder, rounds, seed):
                 damaged = raw.copy()
                 hit = [section] if turn % 4 else [section, *rng.choice(sections, 2)]
                 for one in hit:
-                    damage(rng, damaged[one["offset"] : files._end(one)])
+                    damage(rng, damaged[one["offset"] : file._end(one)])
                 if section["name"] == "offsets":  # else the first look would stop it
-                    mended = damaged[section["offset"] : files._end(section)].view(np.uint32)
+                    mended = damaged[section["offset"] : file._end(section)].view(np.uint32)
                     mended[0], mended[-1] = 0, stored.header["n_items"]
                 path = Path(folder) / "damaged" / original.name
                 path.parent.mkdir(exist_ok=True)

@@ -51,9 +51,9 @@ def _other_facts(file: Path) -> dict[str, Any]:
 
 
 def _index_facts(file: Path, *, verify: bool) -> dict[str, Any]:
-    from kinhash.index import files
+    from kinhash.index import file as index_file
 
-    header, arrays, _ = files.read(file, verify=verify or None)
+    header, arrays, _ = index_file.read(file, verify=verify or None)
     n_bytes = sum(array.nbytes for array in arrays.values())
     return {
         "kind": header["kind"],

@@ -16,7 +16,7 @@ class Format(enum.StrEnum):
 
 
 class Memory(enum.StrEnum):
-    """What an index keeps to be fast: the names of `kinhash.index.planner.MEMORY`."""
+    """What an index keeps to be fast: the names of `kinhash.index.memory.MEMORY`."""
 
     LEAN = "lean"
     BALANCED = "balanced"

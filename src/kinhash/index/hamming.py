@@ -14,7 +14,8 @@ from kinhash import _native
 from kinhash.arrays import Array
 from kinhash.codes import Codes
 from kinhash.errors import InvalidInputError, SearchTimeout
-from kinhash.index import files, planner
+from kinhash.index import explain, file
+from kinhash.index import memory as settings
 from kinhash.index.segments import Segment, State
 from kinhash.matches import Matches
 
@@ -69,7 +70,7 @@ class HammingIndex:
         memory: str = "balanced",
         made_by: str | None = None,
     ) -> None:
-        self._wanted = planner.structures(memory)
+        self._wanted = settings.structures(memory)
         self._memory, self._made_by = memory, made_by
         _check_are_codes(codes, "`codes`")
         self._n_bits, self._signed = codes.n_bits, codes.signed
@@ -266,7 +267,7 @@ class HammingIndex:
         else:
             k = min(_checked_integer("k", k, 1), searcher.n_items())
             work, what = searcher.top_k(queries.words, k, 1)[1], f"The {k} nearest"
-        return planner.in_words(
+        return explain.in_words(
             work, what=what, n_queries=len(queries), n_codes=self.n_codes, n_items=len(self)
         )
 
@@ -366,7 +367,7 @@ class HammingIndex:
             hit = items >= 0
             left &= ~hit
             part = segment.without(items[hit]) if hit.any() else segment
-            if part.n_alive < (1 - planner.MANY_DEAD) * part.n_items:
+            if part.n_alive < (1 - settings.MANY_DEAD) * part.n_items:
                 part = self._merged((part,))
             parts.append(part)
         if left.any():
@@ -392,7 +393,7 @@ class HammingIndex:
             InvalidInputError: The folder does not exist or cannot be written.
         """
         segment = self._merged(self._state.segments)
-        files.write(
+        file.write(
             path,
             segment.arrays,
             segment.numbers,
@@ -419,9 +420,9 @@ class HammingIndex:
 
         Raises:
             InvalidInputError: There is no such file, or it cannot be read.
-            FormatError: It is truncated, damaged, of another program, or of a newer format.
+            FormatError: It is truncated, damaged, of another program, or of another format.
         """
-        stored = files.read(path, mmap=mmap, verify=verify)
+        stored = file.read(path, mmap=mmap, verify=verify)
         header = stored.header
         empty = Codes.from_dense(np.zeros((0, header["n_bits"])), signed=header["signed"])
         index = cls(empty, memory=header["memory"], made_by=header["made_by"])
@@ -453,11 +454,11 @@ class HammingIndex:
         ids = self._allowed_ids(allowed, state)
         items = [segment.positions(ids) for segment in state.segments]
         n_allowed = sum(int((found >= 0).sum()) for found in items)
-        if n_allowed <= planner.FEW_ALLOWED * state.n_items:
+        if n_allowed <= settings.FEW_ALLOWED * state.n_items:
             # A small index of their own costs less than looking at everything else.
             words = [s.words_of(f[f >= 0]) for s, f in zip(state.segments, items, strict=True)]
             kept = [ids[found >= 0] for found in items]
-            plain = planner.Structures(0, 0, groups=False, far=0.0, listed=0.0, budget=0.0)
+            plain = settings.Structures(0, 0, groups=False, far=0.0, listed=0.0, budget=0.0)
             few = Segment.build(np.concatenate(words), np.concatenate(kept), plain)
             return _native.Searcher([few.native])
         restricted = []

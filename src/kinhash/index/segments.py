@@ -8,7 +8,7 @@ import numpy as np
 
 from kinhash import _native
 from kinhash.arrays import Array
-from kinhash.index import planner
+from kinhash.index import memory
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -21,12 +21,12 @@ class Segment:
     alive: Array | None  # (n_items,) bool; None if all are
 
     @classmethod
-    def build(cls, words: Array, ids: Array | None, wanted: planner.Structures) -> Self:
+    def build(cls, words: Array, ids: Array | None, wanted: memory.Structures) -> Self:
         """Return the segment of these items with the structures that are wanted.
 
         Without `ids`, items are called by their numbers.
         """
-        small = len(words) <= planner.SMALL
+        small = len(words) <= memory.SMALL
         arrays, numbers = _native.build_segment(
             np.ascontiguousarray(words),
             ids,

@@ -1,8 +1,9 @@
 """The file of an index: one header, then its arrays as they are in memory.
 
 `docs/formats.md` specifies it. Opening checks the header, the length of the file and of every
-array; what stands in the arrays is checked by `verify`. The native core never follows a number in
-them beyond its array, so a file that nobody has verified gives wrong answers at worst.
+array; `verification` checks the content. The native core compares each number that it reads from
+an array with the end of the array that the number leads to, so a file that nobody has verified
+gives wrong answers at worst.
 """
 
 import json
@@ -17,9 +18,10 @@ import numpy as np
 
 from kinhash import _native, storage
 from kinhash.arrays import Array
-from kinhash.codes import Codes
 from kinhash.errors import FormatError, InvalidInputError
-from kinhash.index import planner
+from kinhash.index import verification
+from kinhash.index.memory import MEMORY
+from kinhash.index.verification import require
 
 FORMAT = 2
 VERIFIED_BELOW = 256 * 2**20  # bytes up to which a file is verified unless told otherwise
@@ -31,7 +33,7 @@ NUMBERS = _native.segment_numbers()
 _START = struct.Struct("<8sIIQ")  # magic, format, checksum of the header, length of its JSON
 _ALIGN = 64
 _LONGEST_HEADER = 2**20
-_PIECE = 2**22  # bytes that are written or summed, and entries that are checked, at a time
+_PIECE = 2**22  # bytes that are written or summed at a time
 
 
 class Stored(NamedTuple):
@@ -131,7 +133,7 @@ def read_header(path: str | os.PathLike[str]) -> dict[str, Any]:
 
     Raises:
         InvalidInputError: There is no such file, or it cannot be read.
-        FormatError: It is truncated, foreign or newer, or its header is damaged.
+        FormatError: It is truncated, foreign or of another format, or its header is damaged.
     """
     path = Path(path)
     try:
@@ -161,10 +163,11 @@ def _header_text(path: Path, file: BinaryIO, size: int) -> tuple[int, bytes]:
     if len(start) < _START.size:
         raise _short(path, f"the first {_START.size} bytes", size)
     _, version, checksum, length = _START.unpack(start)
-    if not 1 <= version <= FORMAT:
+    if version != FORMAT:
+        # Format 1 was never released, so no release has to read it.
+        advice = "Upgrade kinhash." if version > FORMAT else "Build the index again from its codes."
         raise FormatError(
-            f"{path} is an index of format {version}; this release reads formats 1 to "
-            f"{FORMAT}. Upgrade kinhash."
+            f"{path} is an index of format {version}; this release reads format {FORMAT}. {advice}"
         )
     if length > _LONGEST_HEADER:
         raise _damaged(path, f"its header has {length} bytes, at most {_LONGEST_HEADER} fit")
@@ -190,7 +193,7 @@ def read(path: str | os.PathLike[str], *, mmap: bool = True, verify: bool | None
 
     Raises:
         InvalidInputError: There is no such file, or it cannot be read.
-        FormatError: It is truncated, damaged, of another program, or of a newer format.
+        FormatError: It is truncated, damaged, of another program, or of another format.
     """
     path = Path(path)
     header = read_header(path)
@@ -212,14 +215,17 @@ def read(path: str | os.PathLike[str], *, mmap: bool = True, verify: bool | None
     if verify:
         for section in sections.values():
             _check_sum(path, section, raw[section["offset"] : _padded(_end(section))])
-    if header["format"] == 1:
-        # Its lists had no own rows. Without them a search takes longer, and finds the same.
-        arrays |= {name: np.zeros(0, np.uint32) for name in ("near_starts", "near_rows")}
     try:
         segment = _native.Segment(arrays, header["numbers"])
         stored = Stored(header, arrays, segment)
         if verify:
-            _check_arrays(stored)
+            verification.check(
+                arrays,
+                header["numbers"],
+                segment,
+                n_bits=header["n_bits"],
+                signed=header["signed"],
+            )
     except (ValueError, TypeError) as error:
         raise FormatError(f"{path}: the arrays do not fit: {error}.") from error
     return stored
@@ -266,11 +272,6 @@ def _foreign(path: Path, start: bytes, rest: bytes) -> FormatError:
     )
 
 
-def _claim(holds: object, what: str) -> None:
-    if not holds:
-        raise ValueError(what)
-
-
 def _check_header(header: dict[str, Any]) -> None:
     """Check everything that is followed without another look, whoever wrote the checksum."""
     n_bits, numbers = header["n_bits"], header["numbers"]
@@ -279,31 +280,31 @@ def _check_header(header: dict[str, Any]) -> None:
         value for section in header["sections"] for value in (section["length"], section["offset"])
     ]
     whole += [numbers[name] for name, kind in NUMBERS.items() if kind is int]
-    _claim(
+    require(
         all(type(value) is int and 0 <= value < 2**63 for value in whole), "a number is no count"
     )
-    _claim(1 <= n_bits <= 1024, f"`n_bits` must be in [1, 1024], got {n_bits}")
-    _claim(type(header["signed"]) is bool, f"`signed` is {header['signed']!r}")
-    _claim(header["memory"] in planner.MEMORY, f"`memory` is {header['memory']!r}")
-    _claim(isinstance(header["made_by"], str | None), f"`made_by` is {header['made_by']!r}")
+    require(1 <= n_bits <= 1024, f"`n_bits` must be in [1, 1024], got {n_bits}")
+    require(type(header["signed"]) is bool, f"`signed` is {header['signed']!r}")
+    require(header["memory"] in MEMORY, f"`memory` is {header['memory']!r}")
+    require(isinstance(header["made_by"], str | None), f"`made_by` is {header['made_by']!r}")
     n_words = -(-n_bits // 64) * (2 if header["signed"] else 1)
-    _claim(
+    require(
         numbers["n_words"] == n_words,
         f"{n_bits} bits take {n_words} words, the file says {numbers['n_words']}",
     )
-    _claim(numbers["group_radius"] <= 2048, f"`group_radius` is {numbers['group_radius']}")
-    _claim(
+    require(numbers["group_radius"] <= 2048, f"`group_radius` is {numbers['group_radius']}")
+    require(
         numbers["levels"] <= 2 and numbers["n_chunks"] <= 64, "`levels` or `n_chunks` is too high"
     )
-    _claim(type(numbers["chunk_candidates"]) in {int, float}, "`chunk_candidates` is no number")
+    require(type(numbers["chunk_candidates"]) in {int, float}, "`chunk_candidates` is no number")
     found = {section["name"]: section["dtype"] for section in header["sections"]}
-    _claim(
+    require(
         found == SECTIONS and len(header["sections"]) == len(SECTIONS),
         f"expected the sections {SECTIONS}, got {found}",
     )
     lengths = {section["name"]: section["length"] for section in header["sections"]}
     counted = lengths["narrow_ids"] + lengths["wide_ids"], lengths["offsets"] - 1
-    _claim(
+    require(
         counted == (header["n_items"], header["n_codes"]),
         f"there are {counted} items and codes, the file says "
         f"{(header['n_items'], header['n_codes'])}",
@@ -311,109 +312,7 @@ def _check_header(header: dict[str, Any]) -> None:
     # One after the other, with nothing between that no checksum covers.
     ends = [section["offset"] for section in header["sections"][1:]]
     for section, end in zip(header["sections"], ends, strict=False):
-        _claim(
+        require(
             _padded(_end(section)) == end, f"`{section['name']}` does not end where the next starts"
         )
-    _claim(all(s["offset"] % _ALIGN == 0 for s in header["sections"]), "a section is not aligned")
-
-
-def _check_arrays(stored: Stored) -> None:
-    """Check that the structures are sound, a piece at a time.
-
-    Raises:
-        ValueError: They are not, with what is wrong.
-    """
-    arrays, header, numbers = stored.arrays, stored.header, stored.numbers
-    n_codes, n_words = header["n_codes"], numbers["n_words"]
-    codes = arrays["codes"].reshape(n_codes, n_words)
-    offsets = arrays["offsets"]
-    ids = arrays["narrow_ids"] if len(arrays["narrow_ids"]) else arrays["wide_ids"]
-    _claim(_ascends(offsets, strictly=True), "`offsets` do not ascend")
-    _claim(not n_codes or len(arrays["slots"]) > n_codes, "`slots` are fewer than the codes")
-    used = np.zeros(n_words, np.uint64)
-    searcher = _native.Searcher([stored.segment])
-    step = max(1, _PIECE // 64 // n_words)
-    for first in range(0, n_codes, step):
-        some = codes[first : first + step]
-        Codes(some, header["n_bits"], signed=header["signed"])  # raises where a bit is too many
-        used |= np.bitwise_or.reduce(some, axis=0)
-        # Each code must lead to its own ids: then the hash table is sound and no code stands twice.
-        answer = searcher.radius(some, 0, sort=False, n_threads=1)
-        starts, found, _ = _native.answer_arrays(answer)
-        own: Array = offsets[first : first + len(some) + 1].astype(np.int64)
-        _claim(
-            np.array_equal(starts, own - own[0]),
-            f"a code at rows {first} to {first + len(some)} is not found by its hash",
-        )
-        _claim(
-            np.array_equal(found, ids[own[0] : own[-1]]),
-            f"a code at rows {first} to {first + len(some)} stands twice",
-        )
-        ascends = found[1:] > found[:-1]
-        ascends[own[1:-1] - own[0] - 1] = True
-        _claim(ascends.all(), "the ids of a code do not ascend")
-    _claim(np.array_equal(used, arrays["used"]), "`used` are not the bits of the codes")
-    if len(arrays["group_starts"]):
-        _check_table(arrays["group_starts"], n_codes, "group_starts")
-        _check_groups(codes, stored)
-    for name in ("key1", "key2", "near"):
-        if len(arrays[f"{name}_starts"]):
-            rows = arrays[f"{name}_rows"]
-            _check_table(arrays[f"{name}_starts"], len(rows), f"{name}_starts")
-            _check_rows(rows, n_codes, f"{name}_rows")
-    if len(arrays["near_starts"]):
-        _check_lists(arrays["near_starts"], arrays["near_rows"])
-    if numbers["n_chunks"]:
-        for table in arrays["chunk_starts"].reshape(numbers["n_chunks"], -1):
-            _check_table(table, n_codes, "chunk_starts")
-        _check_rows(arrays["chunk_rows"], n_codes, "chunk_rows")
-
-
-def _check_lists(starts: Array, rows: Array) -> None:
-    """Check that every list begins with the code that it is of."""
-    listed = np.flatnonzero(starts[:-1:3] < starts[1::3])
-    _claim(
-        np.array_equal(rows[starts[3 * listed]], listed),
-        "`near_rows` of a code do not begin with it",
-    )
-
-
-def _check_groups(codes: Array, stored: Stored) -> None:
-    """Check that every code is near its leader."""
-    starts = stored.arrays["group_starts"]
-    leaders = stored.arrays["leaders"].reshape(-1, codes.shape[1])
-    step = max(1, _PIECE // 64 // codes.shape[1])
-    for first in range(0, len(codes), step):
-        some = codes[first : first + step]
-        mine = np.searchsorted(starts, np.arange(first, first + len(some)), side="right") - 1
-        distances = np.bitwise_count(some ^ leaders[mine]).sum(axis=1, dtype=np.int64)
-        farthest = int(distances.max())
-        _claim(
-            farthest <= stored.numbers["group_radius"],
-            f"a code is {farthest} bits from its leader, not {stored.numbers['group_radius']}",
-        )
-
-
-def _ascends(array: Array, *, strictly: bool) -> bool:
-    compare = np.greater if strictly else np.greater_equal
-    return all(
-        bool(
-            compare(
-                array[first + 1 : first + _PIECE + 1],
-                array[first : first + _PIECE][: len(array) - first - 1],
-            ).all()
-        )
-        for first in range(0, len(array) - 1, _PIECE)
-    )
-
-
-def _check_table(starts: Array, end: int, name: str) -> None:
-    _claim(
-        starts[0] == 0 and starts[-1] == end and _ascends(starts, strictly=False),
-        f"`{name}` do not ascend from 0 to {end}",
-    )
-
-
-def _check_rows(rows: Array, n_codes: int, name: str) -> None:
-    highest = max((int(piece.max()) for piece in _pieces(rows)), default=-1)
-    _claim(highest < n_codes, f"`{name}` lead to row {highest} of {n_codes}")
+    require(all(s["offset"] % _ALIGN == 0 for s in header["sections"]), "a section is not aligned")

@@ -7,11 +7,9 @@ import pytest
 from kinhash import _native
 from kinhash.codes import Codes
 from kinhash.errors import InvalidInputError
-from kinhash.index import planner
 from kinhash.index.hamming import HammingIndex
-
-NAMES = ("lookup", "deletions", "chunks", "groups", "neighbours", "scan")
-WORK = dict.fromkeys((*NAMES, "compared"), 0)
+from kinhash.index.keys import deletion_keys
+from kinhash.index.memory import structures
 
 
 def packed(dense):
@@ -41,17 +39,11 @@ def built(codes, **options):
     return _native.build_segment(codes.words, np.arange(len(codes)), **none | options)
 
 
-def who_answers(index, queries, radius):
-    counts = np.zeros((len(queries), radius + 1), np.int64)
-    work = index._state.searcher.count(queries.words, counts, 1)
-    return {name for name, n in work.items() if n and name != "compared"}
-
-
 # Settings
 
 
 def test_lean_takes_no_tables_and_fast_more_than_balanced():
-    lean, balanced, fast = map(planner.structures, ("lean", "balanced", "fast"))
+    lean, balanced, fast = map(structures, ("lean", "balanced", "fast"))
     assert (lean.levels, lean.n_chunks, lean.budget) == (0, 0, 0)
     assert balanced.levels > 0
     assert lean.listed == 0 < balanced.listed < fast.listed == 1
@@ -70,7 +62,7 @@ def test_lean_takes_no_tables_and_fast_more_than_balanced():
 )
 def test_an_unknown_setting_is_refused_with_the_known_ones(memory, message):
     with pytest.raises(InvalidInputError, match=message):
-        planner.structures(memory)
+        structures(memory)
     with pytest.raises(InvalidInputError, match=message):
         HammingIndex(sparse(3, 8, 2), memory=memory)
 
@@ -97,6 +89,15 @@ def test_levels_of_keys_are_built_as_long_as_the_budget_lasts(budget, levels):
     codes = sparse(300, 400, 5)
     assert codes.n_unique == 300
     assert built(codes, levels=2, budget=budget)[1]["levels"] == levels
+
+
+@pytest.mark.parametrize("level", [1, 2])
+def test_a_level_files_each_code_once_for_each_of_its_deletion_keys(level):
+    arrays, _ = built(sparse(300, 400, 5), levels=2)
+    codes = Codes(arrays["codes"].reshape(300, -1), 400)
+    found = deletion_keys(codes, level)
+    expected = np.bincount(found.rows[found.n_removed == level])
+    np.testing.assert_array_equal(np.bincount(arrays[f"key{level}_rows"]), expected)
 
 
 @pytest.mark.parametrize(
@@ -144,7 +145,7 @@ def test_no_groups_are_made_of_codes_that_are_far_apart(repeats):
 def test_small_indexes_have_no_tables(memory):
     index = HammingIndex(sparse(256, 64, 5), memory=memory)
     assert index._state.segments[0].numbers["levels"] == 0
-    assert who_answers(index, sparse(20, 64, 5, seed=2), 2) == {"scan"}
+    assert len(index._state.segments[0].arrays["group_starts"]) == 0
 
 
 def lists(arrays):
@@ -189,91 +190,3 @@ def test_the_codes_with_most_items_are_listed_first():
 def test_codes_far_from_all_others_are_listed_too():
     arrays, _ = built(packed([[1, 1, 1, 0, 0, 0], [0, 0, 0, 1, 1, 1]]), levels=2, n_listed=2)
     assert lists(arrays) == [[0], [], [], [1], [], []]
-
-
-# Who answers
-
-
-def test_the_own_code_is_looked_up_for_radius_0():
-    for codes in (sparse(5000, 64, 6), sparse(5000, 64, 32), clustered(100, 20), sparse(9, 64, 5)):
-        for memory in ("lean", "balanced", "fast"):
-            assert who_answers(HammingIndex(codes, memory=memory), codes[:20], 0) == {"lookup"}
-
-
-def test_sparse_codes_are_found_by_deletion_keys():
-    index = HammingIndex(sparse(20000, 64, 6), memory="fast")
-    assert who_answers(index, sparse(20, 64, 6, seed=2), 1) == {"deletions"}
-    assert who_answers(index, sparse(20, 64, 6, seed=2), 20) == {"scan"}
-
-
-def test_stored_codes_have_their_neighbours_listed():
-    codes = sparse(3000, 64, 6)
-    index = HammingIndex(codes, memory="fast")
-    assert who_answers(index, codes[:20], 2) == {"neighbours"}
-    strange = packed(np.ones((3, 64), int))
-    assert "neighbours" not in who_answers(index, strange, 2)
-
-
-def test_heavy_codes_have_their_neighbours_listed_in_balanced_memory_too():
-    rng = np.random.default_rng(0)
-    codes = sparse(9000, 64, 6)
-    index = HammingIndex(Codes.concatenate([codes, codes[rng.integers(0, 20, 40000)]]))
-    assert who_answers(index, codes[:20], 2) == {"neighbours"}
-    assert "neighbours" not in who_answers(index, codes[-20:], 2)
-    assert planner.structures("balanced").n_listed(49000) < len(codes)
-
-
-def test_clustered_codes_are_found_by_groups_at_larger_radii():
-    codes = clustered(2000, 40)
-    assert who_answers(HammingIndex(codes), codes[:20], 4) == {"groups"}
-    few = clustered(20, 40)  # where comparing all takes no longer than starting on a group
-    assert who_answers(HammingIndex(few), few[:20], 4) == {"scan"}
-
-
-def test_dense_codes_are_found_by_chunks():
-    index = HammingIndex(sparse(20000, 64, 32), memory="balanced")
-    assert index._state.segments[0].numbers["n_chunks"] == 4
-    assert who_answers(index, sparse(20, 64, 32, seed=2), 3) == {"chunks"}
-
-
-def test_a_structure_that_cannot_answer_is_not_forced():
-    """Deletion keys of two levels reach radius 3, four chunks radius 7; the rest is scanned."""
-    codes = sparse(40, 64, 6)
-    for options, name, most in (({"levels": 2}, "deletions", 3), ({"n_chunks": 4}, "chunks", 7)):
-        searcher = _native.Searcher([_native.Segment(*built(codes, **options))])
-        for radius, expected in ((most, name), (most + 1, "scan")):
-            counts = np.zeros((40, radius + 1), np.int64)
-            work = searcher.count(codes.words, counts, 1, structure=name)
-            assert {key for key, n in work.items() if n and key != "compared"} == {expected}
-
-
-# In words
-
-
-def test_words_name_each_structure_that_was_used():
-    work = WORK | {"lookup": 1, "deletions": 1234, "compared": 25}
-    assert planner.in_words(work, what="Radius 2", n_queries=10, n_codes=700, n_items=1000) == (
-        "Radius 2 for 10 queries among 1,000 items with 700 different codes: "
-        "1 time by looking up the query's own code; "
-        "1,234 times by deletion keys: looking up the query without some of its active bits. "
-        "2.5 codes were compared per query."
-    )
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_every_structure_of_the_core_has_words(name):
-    text = planner.in_words(WORK | {name: 3}, what="", n_queries=3, n_codes=1, n_items=1)
-    assert ": 3 times by " in text
-
-
-def test_the_core_knows_no_structure_without_words():
-    searcher = HammingIndex(sparse(3, 8, 2))._state.searcher
-    assert set(searcher.count(sparse(3, 8, 2).words, np.zeros((3, 1), np.int64), 1)) == set(WORK)
-
-
-def test_no_queries_compare_nothing():
-    text = planner.in_words(WORK, what="Radius 0", n_queries=0, n_codes=0, n_items=0)
-    assert text == (
-        "Radius 0 for 0 queries among 0 items with 0 different codes: nothing to compare. "
-        "0.0 codes were compared per query."
-    )
