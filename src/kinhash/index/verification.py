@@ -152,9 +152,8 @@ def _check_lists(codes: Array, starts: Array, rows: Array, trusted: _native.Sear
         for first in range(0, len(listed), _LISTS):
             some = listed[first : first + _LISTS]
             where = f"of one of the codes at rows {some[0]} to {some[-1]}"
-            offsets, found, distances = trusted.radius(
-                codes[some], radius, sort=True, n_threads=_N_CORES
-            )
+            answer = trusted.radius(codes[some], radius, sort=True, n_threads=_N_CORES)
+            offsets, found, distances = _native.answer_arrays(answer)
             of = np.repeat(np.arange(len(some)), np.diff(offsets))
             part = 3 * of + np.maximum(distances, 1) - 1
             expected = np.bincount(part, minlength=3 * len(some)).reshape(-1, 3)
