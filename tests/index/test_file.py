@@ -248,9 +248,10 @@ def test_codes_and_models_are_named_and_refused(tmp_path, tiny_model, rng):
         HammingIndex.load(path)
 
 
-def test_load_says_that_an_index_is_one(saved):
-    with pytest.raises(FormatError, match=r"is an index.*kinhash\.HammingIndex\.load"):
-        kinhash.load(saved)
+def test_load_opens_an_index(saved, index):
+    assert len(kinhash.load(saved)) == len(index)
+    with pytest.raises(FormatError, match=r"is an index.*kinhash\.load"):
+        Codes.load(saved)
 
 
 def test_a_missing_file_or_folder_says_so(tmp_path, index):
@@ -404,11 +405,11 @@ def test_many_damaged_files_never_crash_unverified(tmp_path, rng):
 def test_files_of_every_past_format_answer_for_ever(version):
     """Made from the codes beside it, twice over: enough items for every structure to be built.
 
-    codes = kinhash.load("codes.kinhash").words
+    codes = kinhash.load("codes.kinhash").codes.words
     HammingIndex(Codes(np.tile(codes, (2, 1)), 24), 10 * np.arange(400), memory="fast").save(...)
     """
     index = HammingIndex.load(GOLDEN / version / "index.kinhash", verify=True)
-    codes = kinhash.load(GOLDEN / version / "codes.kinhash")
+    codes = kinhash.load(GOLDEN / version / "codes.kinhash").codes
     assert index.ids.tolist() == list(range(0, 20 * len(codes), 10))
     words = np.tile(codes.words, (2, 1))
     for radius in range(5):
@@ -427,7 +428,7 @@ def test_an_index_can_be_read_as_the_format_says(tmp_path, monkeypatch):
     shutil.copy(GOLDEN / "v2" / "index.kinhash", tmp_path)
     found = {}
     exec(re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)[-1], found)  # noqa: S102
-    codes = kinhash.load(GOLDEN / "v2" / "codes.kinhash")
+    codes = kinhash.load(GOLDEN / "v2" / "codes.kinhash").codes
     assert np.array_equal(found["words"], codes.words[found["ids"] // 10 % len(codes)])
     assert sorted(found["ids"]) == list(range(0, 4000, 10))
     blank = found["raw"][:12] + bytes(4) + found["raw"][16 : 24 + found["length"]]

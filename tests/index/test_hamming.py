@@ -811,7 +811,7 @@ def test_every_search_beside_a_writer_sees_one_whole_state(busy_switching, small
             for kind, arguments in edits:
                 getattr(index, kind)(*arguments)
                 n_done += 1
-                if n_done % 30 == 0:  # on a busy machine all edits might be done before a search
+                if n_done % 10 == 0:  # on a busy machine all edits might be done before a search
                     answered.clear()
                     answered.wait(10)
         finally:

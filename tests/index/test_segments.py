@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from kinhash import _native
 from kinhash.codes import Codes
 from kinhash.index.memory import structures
 from kinhash.index.segments import Segment, State
@@ -59,5 +60,6 @@ def test_a_state_searches_what_counts_in_all_of_its_segments(segment):
     state = State((segment.without(np.array([0])), more))
     assert state.n_items == 4
     query = Codes(WORDS[:1], 3).words
-    offsets, ids, distances = state.searcher.radius(query, 1, sort=True, n_threads=1)
+    answer = state.searcher.radius(query, 1, sort=True, n_threads=1)
+    offsets, ids, distances = _native.answer_arrays(answer)
     assert (offsets.tolist(), ids.tolist(), distances.tolist()) == ([0, 3], [5, 7, -3], [0, 0, 1])
