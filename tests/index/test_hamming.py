@@ -1,6 +1,9 @@
+import copy
 import doctest
 import gc
 import itertools
+import multiprocessing
+import pickle
 import re
 import subprocess
 import sys
@@ -898,3 +901,152 @@ assert same and os.waitpid(child, 0)[1] == 0
 def test_a_forked_process_searches_with_threads_of_its_own():
     """Threads that wait for work do not come along; a search must not wait for them."""
     subprocess.run([sys.executable, "-c", FORK], check=True, timeout=60)
+
+
+FORK_DURING_A_WRITE = """
+import os, threading
+import numpy as np
+from kinhash import Codes, HammingIndex
+from kinhash.index.segments import Segment
+
+codes = Codes.from_dense(np.random.default_rng(0).integers(0, 2, (600, 16), np.int8))
+index, other = HammingIndex(codes), HammingIndex(codes)
+build, building, forked = Segment.build, threading.Event(), threading.Event()
+
+def slow_build(*arguments):
+    building.set()
+    forked.wait()
+    return build(*arguments)
+
+Segment.build = slow_build
+writer = threading.Thread(target=index.add, args=(codes[:1], [1000]))
+writer.start()
+building.wait()
+child = os.fork()
+if child == 0:
+    Segment.build = build
+    for one in (index, other):
+        one.add(codes[:2], [2000, 3000])
+        one.remove([0])
+    os._exit(0 if len(index) == len(other) == 601 and 1000 not in index.ids else 1)
+forked.set()
+writer.join()
+assert os.waitpid(child, 0)[1] == 0
+assert len(index) == 601 and 1000 in index.ids
+index.remove([1000])
+"""
+
+FORKS_BESIDE_A_WRITER = """
+import os, threading
+import numpy as np
+from kinhash import Codes, HammingIndex
+
+codes = Codes.from_dense(np.random.default_rng(0).integers(0, 2, (5000, 16), np.int8))
+index, stop = HammingIndex(codes), threading.Event()
+
+def write():
+    while not stop.is_set():
+        index.update(codes[::-1], np.arange(5000))
+
+writer = threading.Thread(target=write)
+writer.start()
+for _ in range(30):
+    child = os.fork()
+    if child == 0:
+        index.add(codes[:1], [7000])
+        os._exit(0 if 7000 in index.search_radius(codes[:1], 0).ids else 1)
+    assert os.waitpid(child, 0)[1] == 0
+stop.set()
+writer.join()
+"""
+
+
+@pytest.mark.parametrize("program", [FORK_DURING_A_WRITE, FORKS_BESIDE_A_WRITER])
+def test_a_fork_during_a_write_leaves_an_index_that_can_be_changed(program):
+    """The thread that held the lock does not exist in the child: nobody would release it there."""
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=120)
+
+
+# Copies
+
+
+def used_index(memory, *, signed=False):
+    """Return an index of several segments, with removed items."""
+    codes = packed(random_codes(900).to_dense(), signed=signed)
+    index = HammingIndex(codes, ids=np.arange(900) * 7 - 50, memory=memory, made_by="some encoder")
+    index.remove(np.arange(50) * 7 - 50)
+    index.add(codes[:100], np.arange(100) + 2**40)
+    index.remove([2**40 + 5])
+    assert len(index._state.segments) > 1
+    return index
+
+
+COPIES = {
+    "copy": copy.copy,
+    "deepcopy": copy.deepcopy,
+    "pickle": lambda index: pickle.loads(pickle.dumps(index)),  # noqa: S301 - its own
+    "pickle, protocol 2": lambda index: pickle.loads(pickle.dumps(index, 2)),  # noqa: S301
+}
+
+
+@pytest.mark.parametrize("how", COPIES)
+@pytest.mark.parametrize(("memory", "signed"), [("lean", False), ("fast", False), ("fast", True)])
+def test_a_copy_is_equal_and_changes_on_its_own(how, memory, signed):
+    index = used_index(memory, signed=signed)
+    copied = COPIES[how](index)
+    assert type(copied) is HammingIndex
+    for name in ("n_bits", "signed", "memory", "made_by", "n_bytes", "n_codes"):
+        assert getattr(copied, name) == getattr(index, name)
+    before = everything(index)
+    assert everything(copied) == before
+    copied.remove(copied.ids[:500])
+    copied.add(packed(np.ones((1, 32)), signed=signed), [-1])
+    assert everything(index) == before
+    index.remove(index.ids)
+    assert len(copied) == len(before[2]) - 499
+
+
+def test_copies_in_memory_share_the_arrays():
+    index = used_index("fast")
+    for copied in (copy.copy(index), copy.deepcopy(index)):
+        assert copied._state.segments == index._state.segments
+        assert copied._lock is not index._lock
+    both = copy.deepcopy([index, index])
+    assert both[0] is both[1] is not index
+
+
+def test_a_mapped_index_is_pickled_with_its_content(tmp_path):
+    path = tmp_path / "index.kinhash"
+    used_index("fast").save(path)
+    index = HammingIndex.load(path, mmap=True)
+    before, pickled = everything(index), pickle.dumps(index)
+    del index
+    path.unlink()
+    copied = pickle.loads(pickled)  # noqa: S301 - its own
+    assert everything(copied) == before
+    copied.save(path)
+    assert everything(HammingIndex.load(path, verify=True)) == before
+
+
+def test_a_derived_class_keeps_its_kind():
+    for how in COPIES.values():
+        assert type(how(Derived(STAIRS))) is Derived
+
+
+class Derived(HammingIndex):
+    """For pickles, which look classes up by name."""
+
+
+def test_a_process_pool_searches_a_pickled_index():
+    index = used_index("balanced")
+    queries = random_codes(20)
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        found = pool.apply(index.search_radius, (queries, 3), {"sort": True})
+    assert as_lists(found) == as_lists(index.search_radius(queries, 3, sort=True))
+
+
+@pytest.mark.parametrize("made_by", [5, b"encoder", ["encoder"]])
+def test_the_encoder_is_named_by_a_string(made_by):
+    message = f"`made_by` must be a string or None, got {type(made_by).__name__}."
+    with pytest.raises(InvalidInputError, match=message):
+        HammingIndex(STAIRS, made_by=made_by)

@@ -1,9 +1,9 @@
 """`HammingIndex`: exact search over codes that come and go."""
 
+import copy
 import os
-import threading
 from collections.abc import Iterator
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,7 @@ from kinhash.codes import Codes
 from kinhash.errors import InvalidInputError, SearchTimeout
 from kinhash.index import explain, file
 from kinhash.index import memory as settings
+from kinhash.index.locks import ForkSafeLock
 from kinhash.index.segments import Segment, State
 from kinhash.matches import Matches
 
@@ -29,7 +30,8 @@ class HammingIndex:
 
     Items that share a code share a bucket, so the work grows with the number of different codes
     near a query, not with the number of items. Changes are visible to the next search; searches
-    may run in several threads, beside one thread at a time that changes the index.
+    may run in several threads, beside one thread at a time that changes the index. An index can be
+    copied and pickled; a copy takes no memory for what it shares with the original.
 
     Args:
         codes: The items' codes.
@@ -70,14 +72,31 @@ class HammingIndex:
         memory: str = "balanced",
         made_by: str | None = None,
     ) -> None:
+        wanted = settings.structures(memory)
+        _check_are_codes(codes, "`codes`")
+        checked = None if ids is None else _checked_ids(ids, len(codes))
+        if not isinstance(made_by, str | None):
+            raise InvalidInputError(
+                f"`made_by` must be a string or None, got {type(made_by).__name__}."
+            )
+        segment = Segment.build(codes.words, checked, wanted)
+        self._set_up(codes.n_bits, (segment,), signed=codes.signed, memory=memory, made_by=made_by)
+
+    def _set_up(
+        self,
+        n_bits: int,
+        segments: tuple[Segment, ...],
+        *,
+        signed: bool,
+        memory: str,
+        made_by: str | None,
+    ) -> None:
         self._wanted = settings.structures(memory)
         self._memory, self._made_by = memory, made_by
-        _check_are_codes(codes, "`codes`")
-        self._n_bits, self._signed = codes.n_bits, codes.signed
-        self._farthest = codes.n_bits * (2 if codes.signed else 1)
-        self._lock = threading.Lock()
-        checked = None if ids is None else _checked_ids(ids, len(codes))
-        self._state = State((Segment.build(codes.words, checked, self._wanted),))
+        self._n_bits, self._signed = n_bits, signed
+        self._farthest = n_bits * (2 if signed else 1)
+        self._lock = ForkSafeLock()
+        self._state = State(segments)
 
     @property
     def n_bits(self) -> int:
@@ -123,6 +142,24 @@ class HammingIndex:
     def __repr__(self) -> str:
         kind = "signed, " if self.signed else ""
         return f"HammingIndex(n={len(self)}, n_bits={self.n_bits}, {kind}memory={self.memory!r})"
+
+    # Copies share the segments, which never change; each then changes on its own.
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {
+            "n_bits": self._n_bits,
+            "segments": self._state.segments,
+            "signed": self._signed,
+            "memory": self._memory,
+            "made_by": self._made_by,
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._set_up(**state)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        memo[id(self)] = copied = copy.copy(self)
+        return copied
 
     # Searching
 
@@ -423,11 +460,10 @@ class HammingIndex:
             FormatError: It is truncated, damaged, of another program, or of another format.
         """
         stored = file.read(path, mmap=mmap, verify=verify)
-        header = stored.header
-        empty = Codes.from_dense(np.zeros((0, header["n_bits"])), signed=header["signed"])
-        index = cls(empty, memory=header["memory"], made_by=header["made_by"])
         segment = Segment(stored.arrays, stored.numbers, stored.segment, None)
-        index._state = State((segment,))
+        kept = {name: stored.header[name] for name in ("n_bits", "signed", "memory", "made_by")}
+        index = cls.__new__(cls)
+        index._set_up(segments=(segment,), **kept)  # noqa: SLF001 - its own class
         return index
 
     # Checks

@@ -37,7 +37,17 @@ class Segment:
             0 if small else wanted.n_listed(len(words)),
             wanted.budget,
         )
-        return cls(arrays, numbers, _native.Segment(arrays, numbers), None)
+        return cls.of(arrays, numbers)
+
+    @classmethod
+    def of(
+        cls, arrays: dict[str, Array], numbers: dict[str, Any], alive: Array | None = None
+    ) -> Self:
+        """Return the segment of arrays and numbers that `build_segment` made."""
+        return cls(arrays, numbers, _native.Segment(arrays, numbers), alive)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Segment.of, (self.arrays, self.numbers, self.alive)
 
     @property
     def ids(self) -> Array:
