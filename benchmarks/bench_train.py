@@ -21,7 +21,7 @@ import torch
 from kinhash import SparseHash
 from kinhash.pairs import LabelSource
 from kinhash.training.losses import SparseHashLoss, pair_weights
-from kinhash.training.network import IstaNetwork
+from kinhash.training.networks import IstaNetwork
 
 N_ROWS, N_FEATURES, N_BITS, BATCH = 2000, 384, 64, 100
 
@@ -51,11 +51,11 @@ def ours(outputs, similar, known):
 
 def plain(outputs, similar, known):
     """Return the same loss as one would write it first."""
-    weights = pair_weights(similar, known, 0.22).float()
+    pull, push = pair_weights(similar, known, 0.22)
     distances = torch.cdist(outputs, outputs, p=1)
     sizes = outputs.abs().sum(dim=1)
     pairs = torch.where(similar, distances, 0.05 * (7.0 - distances).clamp(min=0).square())
-    return (weights * (pairs + 0.001 * (sizes[:, None] + sizes))).sum()
+    return ((pull + push).float() * (pairs + 0.001 * (sizes[:, None] + sizes))).sum()
 
 
 def compare(n_runs):

@@ -20,7 +20,7 @@ from kinhash.encoders import (
 )
 from kinhash.encoders.blocks import one_blas_thread
 from kinhash.errors import FormatError, InvalidInputError
-from kinhash.training.network import CodNetwork, IstaNetwork
+from kinhash.training.networks import CodNetwork, IstaNetwork
 
 
 @pytest.fixture(params=_native.instruction_sets())

@@ -177,10 +177,11 @@ void check_network(const Kernels& kernels, size_t round) {
 void check_loss(const Kernels& kernels) {
     const size_t m = 1 + below(80), n = 2 + below(12);
     const auto A = floats(n * m, 1);
-    const auto similar = std::make_unique<bool[]>(n * n), known = std::make_unique<bool[]>(n * n);
+    const auto similar = std::make_unique<float[]>(n * n);
+    const auto known = std::make_unique<bool[]>(n * n);
     for (size_t i = 0; i < n; ++i)
         for (size_t j = 0; j < i; ++j) {
-            similar[i * n + j] = similar[j * n + i] = below(2);
+            similar[i * n + j] = similar[j * n + i] = float(below(5)) / 4;
             known[i * n + j] = known[j * n + i] = below(5) > 0;
         }
     std::vector<float> expected(n * m), found(n * m), unused(n * m);

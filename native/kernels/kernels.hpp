@@ -91,9 +91,10 @@ struct Kernels {
     void (*stream_fill)(int32_t* out, size_t n, int32_t value);
     void (*finish)(Stream&);
     // The paper's loss over all known pairs of rows of A (n x m) and B (k x m), and its gradient
-    // (added to gA and gB). With `symmetric`, B is A, the relations are symmetric, gB is unused.
+    // (added to gA and gB). `similar` is 0 to 1. With `symmetric`, B is A, the relations are symmetric, gB is
+    // unused.
     PairTerms (*pair_loss)(const PairLoss&, const float* A, size_t n, const float* B, size_t k, size_t m,
-                           bool symmetric, const bool* similar, const bool* known, float* gA, float* gB);
+                           bool symmetric, const float* similar, const bool* known, float* gA, float* gB);
 };
 
 // Bit planes: blocks of 512 codes. Each block has 8 words (a cache line) per bit of a code, with that bit of

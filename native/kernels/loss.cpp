@@ -36,37 +36,35 @@ void add_signs(const float* a, const float* b, size_t m, float g, float* up, flo
 }  // namespace
 
 PairTerms pair_loss(const PairLoss& loss, const float* A, size_t n, const float* B, size_t k, size_t m,
-                    bool symmetric, const bool* similar, const bool* known, float* gA, float* gB) {
-    size_t n_similar = 0, n_dissimilar = 0;
+                    bool symmetric, const float* similar, const bool* known, float* gA, float* gB) {
+    double n_similar = 0,
+           n_dissimilar = 0;  // a pair of similarity s counts as s of the one, 1 - s of the other
     std::unique_ptr<double[]> weight_a(new double[n]()), weight_b(new double[k]());
-    for (size_t at = 0; at < n * k; ++at) {
-        n_similar += known[at] && similar[at];
-        n_dissimilar += known[at] && !similar[at];
-    }
-    const double w_similar = n_similar ? loss.similar_share / double(n_similar) : 0;
-    const double w_dissimilar = n_dissimilar ? (1 - loss.similar_share) / double(n_dissimilar) : 0;
+    for (size_t at = 0; at < n * k; ++at)
+        if (known[at]) {
+            n_similar += similar[at];
+            n_dissimilar += 1 - double(similar[at]);
+        }
+    const double w_similar = n_similar > 0 ? loss.similar_share / n_similar : 0;
+    const double w_dissimilar = n_dissimilar > 0 ? (1 - loss.similar_share) / n_dissimilar : 0;
     PairTerms terms{};
     for (size_t i = 0; i < n; ++i)
         for (size_t j = symmetric ? i + 1 : 0; j < k; ++j) {
             if (!known[i * k + j]) continue;
             const float *a = A + i * m, *b = B + j * m;
             const double d = l1(a, b, m), both = symmetric ? 2 : 1;  // (i, j) and (j, i)
-            const bool alike = similar[i * k + j];
-            const double w = both * (alike ? w_similar : w_dissimilar);
-            weight_a[i] += w;
-            (symmetric ? weight_a : weight_b)[j] += w;
-            double slope = 0;
-            if (alike) {
-                terms.pull += w * d;
-                terms.similar_distance += both * d / double(n_similar);
-                slope = w;
-            } else {
-                terms.dissimilar_distance += both * d / double(n_dissimilar);
-                const double gap = loss.margin - d;
-                if (gap > 0) {
-                    terms.push += w * loss.lambda / 2 * gap * gap;
-                    slope = -w * loss.lambda * gap;
-                }
+            const double alike = both * similar[i * k + j], unlike = both - alike;
+            const double w_pull = alike * w_similar, w_push = unlike * w_dissimilar;
+            weight_a[i] += w_pull + w_push;
+            (symmetric ? weight_a : weight_b)[j] += w_pull + w_push;
+            terms.pull += w_pull * d;
+            if (alike > 0) terms.similar_distance += alike * d / n_similar;
+            if (unlike > 0) terms.dissimilar_distance += unlike * d / n_dissimilar;
+            double slope = w_pull;
+            const double gap = loss.margin - d;
+            if (unlike > 0 && gap > 0) {
+                terms.push += w_push * loss.lambda / 2 * gap * gap;
+                slope -= w_push * loss.lambda * gap;
             }
             // Most pairs that are far enough apart have no gradient at all.
             if (slope != 0) add_signs(a, b, m, float(slope), gA + i * m, (symmetric ? gA : gB) + j * m);

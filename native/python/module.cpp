@@ -156,7 +156,7 @@ void count_distances(In<uint64_t, 2> queries, In<uint64_t, 2> codes, In<uint32_t
     });
 }
 
-std::array<double, 5> pair_loss(In<float, 2> A, In<float, 2> B, In<bool, 2> similar, In<bool, 2> known,
+std::array<double, 5> pair_loss(In<float, 2> A, In<float, 2> B, In<float, 2> similar, In<bool, 2> known,
                                 Out<float, 2> gA, Out<float, 2> gB, bool symmetric, double similar_share,
                                 double margin, double lambda, double alpha) {
     const size_t n = A.shape(0), k = B.shape(0), m = A.shape(1);

@@ -141,14 +141,20 @@ TEST(a_small_network_gives_the_bits_of_hand_arithmetic) {
 // signs.
 TEST(the_loss_of_one_pair_is_that_of_hand_arithmetic) {
     const float A[] = {0, 2}, B[] = {1, 0};
-    const bool yes = true, no = false;
+    const float alike = 1, unlike = 0, half = 0.5f;
+    const bool yes = true;
     for (const Kernels* kernels : available_kernels()) {
         float gA[2] = {}, gB[2] = {};
-        PairTerms terms = kernels->pair_loss({1.0, 5.0, 1.0, 0.5}, A, 1, B, 1, 2, false, &yes, &yes, gA, gB);
+        PairTerms terms =
+            kernels->pair_loss({1.0, 5.0, 1.0, 0.5}, A, 1, B, 1, 2, false, &alike, &yes, gA, gB);
         CHECK(terms.pull == 3 && terms.push == 0 && terms.sparsity == 1.5);  // alpha (2 + 1)
         CHECK(gA[0] == -1 && gA[1] == 1.5f && gB[0] == 1.5f && gB[1] == -1);
         // Dissimilar: the gap to the margin of 5 is 2, so push is 2 * 2 / 2.
-        terms = kernels->pair_loss({0.0, 5.0, 1.0, 0.0}, A, 1, B, 1, 2, false, &no, &yes, gA, gB);
+        terms = kernels->pair_loss({0.0, 5.0, 1.0, 0.0}, A, 1, B, 1, 2, false, &unlike, &yes, gA, gB);
         CHECK(terms.pull == 0 && terms.push == 2);
+        // Half similar: the only pair is all of both kinds, so each has its own share of the weight.
+        terms = kernels->pair_loss({0.25, 5.0, 1.0, 0.0}, A, 1, B, 1, 2, false, &half, &yes, gA, gB);
+        CHECK(terms.pull == 0.75 && terms.push == 1.5);
+        CHECK(terms.similar_distance == 3 && terms.dissimilar_distance == 3);
     }
 }

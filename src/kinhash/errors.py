@@ -1,6 +1,8 @@
 """The exceptions and warnings that kinhash raises, and how their messages suggest a name."""
 
 import difflib
+import sys
+import warnings
 from collections.abc import Iterable
 
 
@@ -53,3 +55,11 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> InvalidInputErro
     near = difflib.get_close_matches(name.lower(), names, n=1)
     hint = f" Did you mean {near[0]!r}?" if near else ""
     return InvalidInputError(f"Unknown {kind} {name!r}.{hint} Known: {', '.join(names)}.")
+
+
+def warn(message: str, category: type[Warning]) -> None:
+    """Warn at the line that called into kinhash, however deep inside the problem was found."""
+    frame, level = sys._getframe(1), 1  # noqa: SLF001 - what `warnings` itself looks at
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("kinhash"):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level + 1)

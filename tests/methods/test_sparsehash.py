@@ -200,7 +200,7 @@ def test_a_collapse_is_announced_early_and_confirmed_at_the_end(rng, parameters,
 
 
 def test_outputs_that_stay_soft_are_noticed(digits):
-    with pytest.warns(CollapseWarning, match=r"far from binary: raise `beta` \(now 0.1\)"):
+    with pytest.warns(CollapseWarning, match=r"far from binary: Raise `beta` \(now 0.1\)"):
         SparseHash(beta=0.1, max_steps=200).fit(*digits)
 
 

@@ -1,36 +1,23 @@
 """`MultimodalSparseHash`: the paper's method for several modalities."""
 
-import itertools
-import math
-import warnings
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from kinhash.arguments import check_choice, check_integer, check_number
-from kinhash.codes import Codes
-from kinhash.encoders import Encoder, IstaEncoder, KernelIstaEncoder
-from kinhash.encoders.blocks import one_blas_thread
-from kinhash.errors import CollapseWarning
 from kinhash.methods.modalities.modality import Modality, per_modality
 from kinhash.methods.modalities.model import AnyPairs, MultimodalMethod
-from kinhash.methods.networks.descent import initial_dictionary
-from kinhash.methods.networks.sparsity import Sparsity
+from kinhash.methods.networks.fit import Recipe, fit_networks
+from kinhash.methods.networks.schedule import check_descent, check_torch, schedule_of
+from kinhash.methods.networks.sparse import check_sparse, sparse_branch, sparse_health, sparse_loss
 from kinhash.methods.parts.gaussian_units import GaussianUnits, units_at_rows
 from kinhash.methods.supervision.views import view_source
-from kinhash.progress import progress_bar
 from kinhash.vocabulary import N_WORDS
 
 N_ANCHORS = 2000  # of a dense modality
-MAX_CHECKED_ROWS = 10_000
-MOSTLY_EMPTY = 0.5  # share of empty codes from which a modality has collapsed
-MOSTLY_SAME = 0.9  # share of equal codes, likewise: a class may well have most of the rows
-RARELY = 0.01  # a bit that fewer rows have is not in use
-LEAST_SHARED = 0.1  # share of the bits in use that two modalities should both use
+USUAL_BETA = 10.0
 
 
-class MultimodalSparseHash(Sparsity, MultimodalMethod):
+class MultimodalSparseHash(MultimodalMethod):
     """Learns sparse codes under which similar items collide, of whichever modality they are.
 
     Masci et al., *Sparse similarity-preserving hashing*, the multi-modal setting: a siamese
@@ -116,7 +103,7 @@ class MultimodalSparseHash(Sparsity, MultimodalMethod):
         n_active: int | None = None,
         n_anchors: int | Mapping[str, int] | None = None,
         gamma: float = 1.0,
-        beta: float = 10.0,
+        beta: float = USUAL_BETA,
         weight_decay: float = 1.0,
         optimizer: str = "adam",
         learning_rate: float | None = None,
@@ -161,7 +148,7 @@ class MultimodalSparseHash(Sparsity, MultimodalMethod):
         self.verbose = verbose
 
     def _check_parameters(self) -> None:
-        self._check_descent()
+        check_descent(self)
         for name, value in _each("mu", self.mu):
             check_number(name, value, 0)
         for name, value in _each("n_layers", self.n_layers):
@@ -174,101 +161,57 @@ class MultimodalSparseHash(Sparsity, MultimodalMethod):
         check_number("gamma", self.gamma, 0, open_low=True)
         check_number("weight_decay", self.weight_decay, 0)
         check_integer("n_words", self.n_words, 1)
-        self._check_sparsity([value for _, value in _each("encoder", self.encoder)])
-
-    def _healthy_distance(self) -> float:
-        kinds = {value for _, value in _each("encoder", self.encoder)}
-        return self._wanted_distance(coordinate_descent="cod" in kinds)
+        check_sparse(self, [value for _, value in _each("encoder", self.encoder)])
 
     def _learn(self, modalities: dict[str, Modality], y: Any, pairs: AnyPairs) -> None:  # noqa: ANN401 - see fit
-        self._check_device()
-        import torch  # noqa: PLC0415 - only training needs it
-
-        from kinhash.training.loop import Inputs, single_thread, train  # noqa: PLC0415 - torch
-        from kinhash.training.multimodal import MultimodalInputs, MultimodalLoss  # noqa: PLC0415
-        from kinhash.training.network import MultimodalNetwork  # noqa: PLC0415
-
-        mu = per_modality("mu", self.mu, modalities, 0.2)
-        n_layers = per_modality("n_layers", self.n_layers, modalities, 1)
-        kinds = per_modality("encoder", self.encoder, modalities, "ista")
+        check_torch(self.device)
+        recipe = self._recipe(modalities)
         source = view_source(modalities, y, pairs, n_neighbors=self.n_neighbors, seed=self.seed)
-        progress = progress_bar(self._title(), shown=self.verbose)
-        # One thread for matrix products, too: how they are cut up would change the last digits.
-        with single_thread(), one_blas_thread(), progress as report:
-            lifts = self._lifts(modalities, kinds)
-            branches, decays, inputs = [], [], []
-            for number, (name, m) in enumerate(modalities.items()):
-                rows = m.vectors if m.present.all() else m.vectors[m.present]
-                dictionary = initial_dictionary(
-                    rows, m.mean, m.scale, lifts[name], n_bits=self.n_bits, seed=self.seed + number
-                )
-                branches.append(
-                    self._branch(torch.from_numpy(dictionary), kinds[name], n_layers[name])
-                )
-                lifted = lifts[name] is not None
-                decay = self.weight_decay if self.optimizer == "adam" else 0.0
-                decays.append(decay if lifted else decay / 2)
-                inputs.append(Inputs(_filled(m), m.mean, m.scale, self.device, lifts[name]))
-            network = MultimodalNetwork(branches, decays)
-            self.history_, _ = train(
-                network,
-                MultimodalLoss(self._loss(), tuple(mu.values()), tuple(modalities)),
-                source,
-                MultimodalInputs(inputs, source.starts),
-                self._schedule(warm_up=0.2, clip=5.0),
-                report=report,
-                on_early=self._warn_early,
-            )
-        self.encoders_ = {
-            name: _encoder(branch.encoder(m.mean, m.scale), lifts[name])
-            for branch, (name, m) in zip(branches, modalities.items(), strict=True)
-        }
-        self._warn_after(modalities)
+        fitted = fit_networks(recipe, modalities, source)
+        self.encoders_, self.history_ = fitted.encoders, fitted.history
 
-    def _lifts(
-        self, modalities: Mapping[str, Modality], kinds: Mapping[str, str]
-    ) -> dict[str, GaussianUnits | None]:
-        """Return the fixed first layer of each modality, or None."""
-        n_anchors = per_modality("n_anchors", self.n_anchors, modalities, None)
-        lifts: dict[str, GaussianUnits | None] = {}
-        for name, m in modalities.items():
-            lifts[name] = None
-            n_units = n_anchors[name]
-            if n_units is None:
-                n_units = 0 if m.is_sparse else N_ANCHORS
-            if n_units and kinds[name] == "ista":
-                rows = m.vectors if m.present.all() else m.vectors[m.present]
-                lifts[name] = units_at_rows(
-                    rows, m.mean, m.scale, n_units, gamma=self.gamma, seed=self.seed
-                )
-        return lifts
+    def _recipe(self, modalities: Mapping[str, Modality]) -> Recipe:
+        encoders = per_modality("encoder", self.encoder, modalities, "ista")
+        n_layers = per_modality("n_layers", self.n_layers, modalities, 1)
+        n_units = self._n_units(modalities, encoders)
+        decay = self.weight_decay if self.optimizer == "adam" else 0.0
 
-    def _warn_after(self, modalities: Mapping[str, Modality]) -> None:
-        in_use = {}
-        for name, m in modalities.items():
-            rows = np.flatnonzero(m.present)
-            rows = rows[:: math.ceil(len(rows) / MAX_CHECKED_ROWS)]
-            codes = self.encode(m.vectors[rows], modality=name)
-            in_use[name] = np.abs(codes.to_dense()).mean(axis=0) > RARELY
-            problem = _collapse(codes)
-            if problem:
-                warnings.warn(
-                    f"The codes of {name!r} have collapsed: {problem}. {self._remedy()}",
-                    CollapseWarning,
-                    stacklevel=5,
-                )
-        for left, right in itertools.combinations(in_use, 2):
-            both, either = (
-                (in_use[left] & in_use[right]).sum(),
-                (in_use[left] | in_use[right]).sum(),
+        def units(m: Modality) -> GaussianUnits | None:
+            if not n_units[m.name]:
+                return None
+            return units_at_rows(
+                m.there(), m.mean, m.scale, n_units[m.name], gamma=self.gamma, seed=self.seed
             )
-            if both < LEAST_SHARED * either:
-                warnings.warn(
-                    f"{left!r} and {right!r} use different bits ({both} of {either} in common), so "
-                    f"that neither finds the other. {self._remedy()}",
-                    CollapseWarning,
-                    stacklevel=5,
-                )
+
+        return Recipe(
+            title=f"MultimodalSparseHash, {self.n_bits} bits",
+            n_bits=self.n_bits,
+            branch=lambda name, dictionary: sparse_branch(
+                self,
+                dictionary,
+                encoder=encoders[name],
+                n_layers=n_layers[name],
+                weight_decay=decay if n_units[name] else decay / 2,
+            ),
+            loss=sparse_loss(self),
+            schedule=schedule_of(self, warm_up=0.2, clip=5.0),
+            health=sparse_health(self, encoders.values(), USUAL_BETA),
+            first_layer=units,
+            mu=per_modality("mu", self.mu, modalities, 0.2),
+            verbose=self.verbose,
+        )
+
+    def _n_units(
+        self, modalities: Mapping[str, Modality], encoders: Mapping[str, str]
+    ) -> dict[str, int]:
+        """Return how many Gaussian units lie below the network of each modality."""
+        n_units = {}
+        for name, wanted in per_modality("n_anchors", self.n_anchors, modalities, None).items():
+            default = 0 if modalities[name].is_sparse else N_ANCHORS
+            n_units[name] = default if wanted is None else wanted
+            if encoders[name] != "ista":
+                n_units[name] = 0
+        return n_units
 
 
 def _each(name: str, value: Any) -> list[tuple[str, Any]]:  # noqa: ANN401 - one value, or a dict
@@ -276,40 +219,3 @@ def _each(name: str, value: Any) -> list[tuple[str, Any]]:  # noqa: ANN401 - one
     if isinstance(value, Mapping):
         return [(f"{name}[{key!r}]", one) for key, one in value.items()]
     return [(name, value)]
-
-
-def _filled(m: Modality) -> Any:  # noqa: ANN401 - an array or csr
-    """Return the vectors; rows that are not there are never dealt, but must not spread NaN."""
-    return m.vectors if m.is_sparse or m.present.all() else np.nan_to_num(m.vectors)
-
-
-def _encoder(network: Encoder, lift: GaussianUnits | None) -> Encoder:
-    """Return the trained network with the fixed layer below it, if there is one."""
-    if lift is None or not isinstance(network, IstaEncoder):
-        return network
-    return KernelIstaEncoder(
-        network.mean,
-        network.scale,
-        anchors=lift.centres,
-        W=(network.W @ lift.whitening).astype(np.float32),
-        bias=-(network.W @ lift.mean).astype(np.float32),
-        S=network.S,
-        tau=network.tau,
-        gamma=lift.gamma,
-        beta=network.beta,
-        n_steps=network.n_steps,
-        two_sided=network.two_sided,
-        unit_rows=lift.unit_rows,
-    )
-
-
-def _collapse(codes: Codes) -> str | None:
-    """Return what is wrong with the codes of one modality, or None."""
-    empty = float((codes.n_active == 0).mean())
-    if empty > MOSTLY_EMPTY:
-        return f"{empty:.0%} of its rows have the empty code"
-    _, counts = np.unique(codes.words, axis=0, return_counts=True)
-    same = float(counts.max() / len(codes))
-    if same > MOSTLY_SAME and len(codes) > 2:
-        return f"{same:.0%} of its rows have the same code"
-    return None

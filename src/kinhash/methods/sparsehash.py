@@ -1,13 +1,20 @@
 """`SparseHash`: the paper's method for one modality."""
 
-from typing import Any
+from typing import Any, Self
 
-from kinhash.arguments import check_choice, check_integer
-from kinhash.methods.networks.siamese import SiameseMethod
-from kinhash.methods.networks.sparsity import Sparsity
+from kinhash.arguments import check_choice, check_integer, check_number
+from kinhash.methods.modalities.modality import Modality
+from kinhash.methods.model import HashMethod
+from kinhash.methods.networks.fit import Recipe, fit_networks
+from kinhash.methods.networks.schedule import check_descent, check_torch, schedule_of
+from kinhash.methods.networks.sparse import check_sparse, sparse_branch, sparse_health, sparse_loss
+from kinhash.methods.supervision.rows import pair_source
+from kinhash.pairs import Pairs
+
+USUAL_BETA = 3.0
 
 
-class SparseHash(Sparsity, SiameseMethod):
+class SparseHash(HashMethod):
     """Learns codes that are long but sparse, under which similar items collide.
 
     Masci et al., *Sparse similarity-preserving hashing*: a siamese ISTA-type network trained with
@@ -68,7 +75,7 @@ class SparseHash(Sparsity, SiameseMethod):
         signed: bool = False,
         encoder: str = "ista",
         n_active: int | None = None,
-        beta: float = 3.0,
+        beta: float = USUAL_BETA,
         optimizer: str = "adam",
         learning_rate: float | None = None,
         momentum: float = 0.9,
@@ -107,14 +114,64 @@ class SparseHash(Sparsity, SiameseMethod):
         self.seed = seed
         self.verbose = verbose
 
+    def fit(
+        self,
+        X: Any,  # noqa: ANN401 - array-like or sparse
+        y: Any = None,  # noqa: ANN401 - any array-like or sparse matrix
+        *,
+        pairs: Pairs | None = None,
+    ) -> Self:
+        """Learn from vectors and what is similar among them; returns self.
+
+        After an exception or Ctrl-C the method is as it was.
+
+        Args:
+            X: `(n, n_features)` numbers; a memory-mapped array is read in pieces, never copied. A
+                sparse matrix is never dense as a whole.
+            y: `(n,)` class labels, or an `(n, n_tags)` 0/1 matrix (similar = share a tag). Without
+                `y` and `pairs`, nearby rows are similar: see `n_neighbors` and `threshold`.
+            pairs: Explicit similar and dissimilar pairs of rows, instead of `y`.
+
+        Raises:
+            InvalidInputError: A parameter, the vectors or the labels cannot be used.
+            MissingExtraError: torch is not installed.
+
+        Warns:
+            CollapseWarning: Nearly all items get the same or the empty code; says what to change.
+        """
+        with self._unchanged_on_failure():
+            self._check_parameters()
+            check_torch(self.device)
+            rows = Modality.only(self._checked(X, reset=True))
+            source = pair_source(
+                rows.vectors,
+                y,
+                pairs,
+                n_neighbors=self.n_neighbors,
+                threshold=self.threshold,
+                seed=self.seed,
+            )
+            fitted = fit_networks(self._recipe(), {rows.name: rows}, source)
+            self.encoder_, self.history_ = fitted.encoders[rows.name], fitted.history
+        return self
+
     def _check_parameters(self) -> None:
-        super()._check_parameters()
+        check_descent(self)
+        if self.threshold is not None:
+            check_number("threshold", self.threshold, 0, open_low=True)
         check_integer("n_layers", self.n_layers, 0, 100)
         check_choice("encoder", self.encoder, ("cod", "ista"))
-        self._check_sparsity([self.encoder])
+        check_sparse(self, [self.encoder])
 
-    def _network(self, dictionary: Any) -> Any:  # noqa: ANN401 - torch stays out of signatures
-        return self._branch(dictionary, self.encoder, self.n_layers)
-
-    def _healthy_distance(self) -> float:
-        return self._wanted_distance(coordinate_descent=self.encoder == "cod")
+    def _recipe(self) -> Recipe:
+        return Recipe(
+            title=f"SparseHash, {self.n_bits} bits",
+            n_bits=self.n_bits,
+            branch=lambda _, dictionary: sparse_branch(
+                self, dictionary, encoder=self.encoder, n_layers=self.n_layers
+            ),
+            loss=sparse_loss(self),
+            schedule=schedule_of(self),
+            health=sparse_health(self, [self.encoder], USUAL_BETA),
+            verbose=self.verbose,
+        )

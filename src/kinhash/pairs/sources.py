@@ -18,9 +18,9 @@ FEW_SIMILAR = 3.0
 
 
 class Relation(NamedTuple):
-    """Which pairs of a batch are similar, and which of them count."""
+    """How similar the rows of a batch are, and which pairs count."""
 
-    similar: Array  # (b, b) bool
+    similar: Array  # (b, b) bool, or float32 from 0 (dissimilar) to 1 (similar)
     known: Array  # (b, b) bool, False on the diagonal
 
 

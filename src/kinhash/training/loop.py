@@ -12,120 +12,27 @@ import torch
 from torch import Tensor, nn
 
 from kinhash.arrays import Array
-from kinhash.encoders import CHUNK_ROWS, Encoder, as_float32, is_sparse, unit_length
 from kinhash.pairs import Source
 from kinhash.progress import Report
 from kinhash.training.losses import PairLoss, mean_distances
-from kinhash.training.network import MultimodalNetwork
+from kinhash.training.networks import Network
+from kinhash.training.schedule import Schedule
 
-# Standardised inputs up to this size are kept in memory; larger ones are read batch by batch.
-RESIDENT_BYTES = 128 * 2**20
 N_LOOKS = 50  # looks at the held-out part, evenly spaced over the run
 N_HELD_OUT = 1000  # rows that each look takes, at most
 FEWEST_HELD_OUT = 20  # with fewer units than this held out, their loss is noise: train to the end
 EARLY_STEP = 50  # by now the dissimilar pairs have moved apart, or never will
 
-
-class Branch(Protocol):
-    """A network of `training/network.py`."""
-
-    def __call__(self, x: Tensor) -> Tensor:
-        """Return the outputs of a batch."""
-        ...
-
-    def project(self) -> None:
-        """Bring the parameters back to where they mean something."""
-        ...
-
-    def binary(self, outputs: Tensor) -> Tensor:
-        """Return the codes behind the outputs."""
-        ...
-
-    def encoder(self, mean: Array, scale: Array) -> Encoder:
-        """Return what was learned as plain arrays."""
-        ...
-
-
-class Lift(Protocol):
-    """A fixed first layer of the network."""
-
-    @property
-    def n_outputs(self) -> int:
-        """How many outputs it has."""
-        ...
-
-    def __call__(self, X: Array) -> Array:
-        """Return its outputs for standardised vectors, float32."""
-        ...
-
-
+Record = dict[str, float]
 Loss = Callable[[Any, Any, Tensor, Tensor], PairLoss]  # A, B, similar, known
 
 
-@dataclasses.dataclass(frozen=True)
-class Schedule:
-    """How long and how fast to train."""
+class Rows(Protocol):
+    """Inputs of `training/inputs.py`."""
 
-    optimizer: str
-    learning_rate: float
-    momentum: float
-    batch_size: int
-    max_epochs: int
-    max_steps: int
-    patience: int
-    validation_share: float
-    seed: int
-    device: str
-    weight_decay: float = 0.0
-    warm_up: float = 0.0  # share of the steps over which the rate rises, before it falls
-    clip: float | None = None  # longest step, as the norm of the gradient
-
-
-class Inputs:
-    """Rows of `X` as the network sees them, on the device: standardised, of unit length or lifted.
-
-    Args:
-        X: The training vectors; of a sparse matrix, only the rows of a batch are ever dense.
-        mean: What is taken from them.
-        scale: What they are multiplied by then.
-        device: Where torch trains.
-        lift: From standardised vectors to `n_outputs` inputs of the network, instead of unit
-            length.
-    """
-
-    def __init__(
-        self,
-        X: Any,  # noqa: ANN401 - an array or csr
-        mean: Array,
-        scale: Array,
-        device: str,
-        lift: Lift | None = None,
-    ) -> None:
-        self._X, self._mean, self._scale, self._device = X, mean, scale, device
-        self._view = unit_length if lift is None else lift
-        self._resident: Tensor | None = None
-        width = X.shape[1] if lift is None else lift.n_outputs
-        if X.shape[0] * width * 4 > RESIDENT_BYTES:
-            return
-        if not is_sparse(X):
-            self._resident = self._standardised(np.arange(len(X)))
-        elif lift is not None:  # its outputs are dense, and cost more than a batch of sparse rows
-            starts = range(0, X.shape[0], CHUNK_ROWS)
-            rows = [np.arange(low, min(low + CHUNK_ROWS, X.shape[0])) for low in starts]
-            self._resident = torch.cat([self._standardised(some) for some in rows])
-
-    def _standardised(self, rows: Array) -> Tensor:
-        chosen: Any = self._X[rows]
-        if is_sparse(chosen):
-            chosen = chosen.toarray()
-        chunk = self._view((as_float32(chosen) - self._mean) * self._scale)
-        return torch.from_numpy(chunk).to(self._device)
-
-    def __getitem__(self, rows: Array) -> Tensor:
-        """Return the given rows, `(b, n_features)`."""
-        if self._resident is None:
-            return self._standardised(rows)
-        return self._resident[torch.from_numpy(rows).to(self._device)]
+    def __getitem__(self, rows: Array) -> Any:  # noqa: ANN401 - a tensor, or one per modality
+        """Return the given rows as the network takes them."""
+        ...
 
 
 @contextlib.contextmanager
@@ -140,19 +47,19 @@ def single_thread() -> Iterator[None]:
 
 
 def train(
-    network: Any,  # noqa: ANN401 - an nn.Module that is a Branch
+    network: Network,
     loss: Loss,
     source: Source,
-    inputs: Any,  # noqa: ANN401 - Inputs, or MultimodalInputs
+    inputs: Rows,
     schedule: Schedule,
     *,
     report: Report,
     on_early: Callable[[float, float], None],
-) -> tuple[list[dict[str, float]], dict[str, float]]:
+) -> tuple[list[Record], Record]:
     """Train `network` in place and leave it at its best held-out loss.
 
     Args:
-        network: The branch that both sides of the siamese pair share.
+        network: The branch that both sides of the siamese pair share, or one per modality.
         loss: Of the outputs of a batch.
         source: Deals the batches.
         inputs: Gives the vectors of a batch.
@@ -172,80 +79,125 @@ def train(
     stops_early = held_out.n_units >= FEWEST_HELD_OUT
     if not stops_early:
         learned = held_out = source
-    probe = next(iter(held_out.batches(np.random.default_rng(schedule.seed), N_HELD_OUT)))
     network.to(schedule.device)
-    optimiser = _optimiser(network, schedule)
+    siamese = _Siamese(network, loss, inputs, schedule.device)
+    probe = next(iter(held_out.batches(np.random.default_rng(schedule.seed), N_HELD_OUT)))
     per_epoch = learned.n_batches(schedule.batch_size)
     total = min(schedule.max_epochs * per_epoch, schedule.max_steps)
-    rates = _rates(optimiser, schedule, total)
+    descent = _Descent(network, schedule, total)
+    best = _Best(network, schedule.patience if stops_early else None)
     looks = {math.ceil(total * (i + 1) / N_LOOKS) for i in range(N_LOOKS)}
-
-    def evaluate(source: Source, rows: Array) -> PairLoss:
-        similar, known = _relation(source, rows, schedule.device)
-        outputs = network(inputs[rows])
-        return loss(outputs, outputs, similar, known)
-
-    def look(step: int) -> dict[str, float]:
-        with torch.no_grad():
-            found, codes = evaluate(held_out, probe), network.binary(network(inputs[probe]))
-            relation = _relation(held_out, probe, schedule.device)
-        return {
-            "step": step,
-            "kept": False,
-            "epoch": step / per_epoch,
-            "loss": float(found.total),
-            **found.terms,
-            **_code_measures(codes, *relation),
-        }
-
-    records: list[dict[str, float]] = []
-    kept, best, stale, initial = {"loss": math.inf}, network.state_dict(), 0, math.nan
-    batches = _endless(learned, rng, schedule.batch_size)
-    for step, rows in zip(range(1, total + 1), batches, strict=False):
-        found = evaluate(learned, rows)
+    initial = math.nan
+    for step, rows in enumerate(_deal(learned, rng, schedule.batch_size, total), start=1):
+        found = siamese.loss_of(learned, rows)
         if step == 1:
             initial = found.terms["dissimilar_distance"]
         if step == EARLY_STEP + 1:
             on_early(initial, found.terms["dissimilar_distance"])
-        optimiser.zero_grad()
-        found.total.backward()  # type: ignore[no-untyped-call]
-        _step(network, optimiser, schedule)
-        rates.step()
-        if step not in looks:
-            continue
-        record = look(step)
-        records.append(record)
-        report(step, total, f"loss {record['loss']:.3f}  {record['active']:.1f} active bits")
-        if record["loss"] < kept["loss"] or not stops_early:
-            kept, best, stale = record, copy.deepcopy(network.state_dict()), 0
-        else:
-            stale += 1
-            if stale >= schedule.patience:
+        descent.step(found.total)
+        if step in looks:
+            record = {"step": step, "kept": False, "epoch": step / per_epoch}
+            record |= siamese.measures_of(held_out, probe)
+            report(step, total, f"loss {record['loss']:.3f}  {record['active']:.1f} active bits")
+            if not best.goes_on_after(record):
                 break
-    network.load_state_dict(best)
-    kept["kept"] = True
-    return records, kept
+    return best.records, best.restore()
 
 
-def _step(network: Any, optimiser: torch.optim.Optimizer, schedule: Schedule) -> None:  # noqa: ANN401 - see train
-    if schedule.clip is not None:
-        nn.utils.clip_grad_norm_(network.parameters(), schedule.clip)
-    optimiser.step()
-    network.project()
+@dataclasses.dataclass(frozen=True)
+class _Siamese:
+    """A network that sees both items of each pair, and the loss of what it makes of them."""
+
+    network: Network
+    loss: Loss
+    inputs: Rows
+    device: str
+
+    def loss_of(self, source: Source, rows: Array) -> PairLoss:
+        """Return the loss over the pairs of a batch."""
+        outputs = self.network(self.inputs[rows])
+        return self.loss(outputs, outputs, *self._relation(source, rows))
+
+    @torch.no_grad()
+    def measures_of(self, source: Source, rows: Array) -> Record:
+        """Return the loss over a batch, its terms, and what the codes themselves look like."""
+        outputs, relation = self.network(self.inputs[rows]), self._relation(source, rows)
+        found = self.loss(outputs, outputs, *relation)
+        codes = self.network.binary(outputs)
+        active = codes != 0
+        distances = mean_distances(torch.cdist(codes, codes, p=1), *relation)
+        return {
+            "loss": float(found.total),
+            **found.terms,
+            "code_distance": distances["dissimilar_distance"],
+            "active": float(active.sum(dim=1).float().mean()),
+            "unique": len(torch.unique(codes, dim=0)) / len(codes),
+            "empty": float((~active.any(dim=1)).float().mean()),
+        }
+
+    def _relation(self, source: Source, rows: Array) -> tuple[Tensor, Tensor]:
+        similar, known = source.relate(rows)
+        return torch.from_numpy(similar).to(self.device), torch.from_numpy(known).to(self.device)
 
 
-def _optimiser(network: nn.Module, schedule: Schedule) -> torch.optim.Optimizer:
-    rate, momentum, decay = schedule.learning_rate, schedule.momentum, schedule.weight_decay
-    groups: Any = network.parameters()
-    if isinstance(network, MultimodalNetwork):  # has a decay for each
-        groups = network.parameter_groups()
-        decay = max(network.weight_decays)
+class _Best:
+    """The records of a run, and the network with the lowest held-out loss.
+
+    Args:
+        network: What is trained.
+        patience: Looks without a better loss before the run ends; None: the last network is kept.
+    """
+
+    def __init__(self, network: Network, patience: int | None) -> None:
+        self.records: list[Record] = []
+        self._network, self._patience = network, patience
+        self._kept: Record = {"loss": math.inf}
+        self._state = network.state_dict()
+        self._n_stale = 0
+
+    def goes_on_after(self, record: Record) -> bool:
+        """Take in a record of the network as it is now; return whether to train on."""
+        self.records.append(record)
+        if record["loss"] < self._kept["loss"] or self._patience is None:
+            self._kept, self._n_stale = record, 0
+            self._state = copy.deepcopy(self._network.state_dict())
+            return True
+        self._n_stale += 1
+        return self._n_stale < self._patience
+
+    def restore(self) -> Record:
+        """Put the kept network in place, and return its record, marked."""
+        self._network.load_state_dict(self._state)
+        self._kept["kept"] = True
+        return self._kept
+
+
+class _Descent:
+    """Steps down the gradient, at a rate that changes with each."""
+
+    def __init__(self, network: Network, schedule: Schedule, total: int) -> None:
+        self._network, self._clip = network, schedule.clip
+        self._optimiser = _optimiser(network, schedule)
+        self._rates = _rates(self._optimiser, schedule, total)
+
+    def step(self, loss: Tensor) -> None:
+        self._optimiser.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        if self._clip is not None:
+            nn.utils.clip_grad_norm_(self._network.parameters(), self._clip)
+        self._optimiser.step()
+        self._network.project()
+        self._rates.step()
+
+
+def _optimiser(network: Network, schedule: Schedule) -> torch.optim.Optimizer:
+    groups = network.parameter_groups()
+    rate, momentum = schedule.learning_rate, schedule.momentum
     if schedule.optimizer == "sgd":
-        return torch.optim.SGD(groups, lr=rate, momentum=momentum, weight_decay=decay, fused=True)
-    betas = (momentum, 0.999)
-    if decay:
-        return torch.optim.AdamW(groups, lr=rate, betas=betas, weight_decay=decay, fused=True)
-    return torch.optim.Adam(groups, lr=rate, betas=betas, fused=True)
+        return torch.optim.SGD(groups, lr=rate, momentum=momentum, fused=True)
+    decays = any(group["weight_decay"] for group in groups)
+    kind = torch.optim.AdamW if decays else torch.optim.Adam
+    return kind(groups, lr=rate, betas=(momentum, 0.999), fused=True)
 
 
 def _rates(
@@ -263,23 +215,14 @@ def _rates(
     )
 
 
-def _endless(source: Source, rng: np.random.Generator, batch_size: int) -> Iterator[Array]:
-    while True:
-        yield from source.batches(rng, batch_size)
-
-
-def _relation(source: Source, rows: Array, device: str) -> tuple[Tensor, Tensor]:
-    similar, known = source.relate(rows)
-    return torch.from_numpy(similar).to(device), torch.from_numpy(known).to(device)
-
-
-def _code_measures(codes: Tensor, similar: Tensor, known: Tensor) -> dict[str, float]:
-    """Return what the codes themselves look like, apart from the outputs that the loss sees."""
-    active = codes != 0
-    distances = mean_distances(torch.cdist(codes, codes, p=1), similar, known)
-    return {
-        "code_distance": distances["dissimilar_distance"],
-        "active": float(active.sum(dim=1).float().mean()),
-        "unique": len(torch.unique(codes, dim=0)) / len(codes),
-        "empty": float((~active.any(dim=1)).float().mean()),
-    }
+def _deal(
+    source: Source, rng: np.random.Generator, batch_size: int, n_batches: int
+) -> Iterator[Array]:
+    """Deal epoch after epoch, `n_batches` batches in all."""
+    n_dealt = 0
+    while n_dealt < n_batches:
+        for rows in source.batches(rng, batch_size):
+            yield rows
+            n_dealt += 1
+            if n_dealt == n_batches:
+                return

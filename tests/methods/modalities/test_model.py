@@ -245,25 +245,6 @@ def test_a_side_whose_codes_are_empty_is_named(halves):
     assert any(message.startswith(named) for message in messages)
 
 
-def test_sides_that_use_different_bits_are_named(halves, monkeypatch):
-    X, y = halves
-    model = quick("multimodal-sparsehash").fit(X, y)
-    n_upper = len(X["upper"])
-
-    def encode(rows, *, modality):
-        bits = np.zeros((len(rows), 24), np.int8)
-        own = np.arange(12) + (0 if modality == "upper" else 12)
-        bits[:, own] = np.random.default_rng(0).integers(2, size=(len(rows), 12))
-        return kinhash.Codes.from_dense(bits)
-
-    monkeypatch.setattr(model, "encode", encode)
-    from kinhash.methods.modalities.modality import read_modalities
-
-    with pytest.warns(CollapseWarning, match=r"use different bits \(0 of 24 in common\)"):
-        model._warn_after(read_modalities(X, n_words=10))
-    assert n_upper == len(y)
-
-
 def test_good_codes_give_no_warning(described):
     X, y = described
     with warnings.catch_warnings():

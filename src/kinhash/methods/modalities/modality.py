@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_array
 from kinhash.arrays import Array
 from kinhash.encoders import check_finite_entries, is_sparse
 from kinhash.errors import InvalidInputError, unknown_name
-from kinhash.methods.standardisation import standardisation
+from kinhash.methods.standardisation import check_varies, standardisation
 from kinhash.vocabulary import Words, are_texts
 
 T = TypeVar("T")
@@ -77,6 +77,22 @@ class Modality:
             )
         return cls(name, vectors, present, words, mean, scale)
 
+    @classmethod
+    def only(cls, vectors: Any) -> Self:  # noqa: ANN401 - an array or csr
+        """Return the rows `X` of a method of one modality, which all are there.
+
+        Raises:
+            InvalidInputError: A row is not finite, or no column varies.
+        """
+        mean, scale, constant = standardisation(vectors)
+        check_varies(constant)
+        return cls("X", vectors, np.ones(vectors.shape[0], bool), None, mean, scale)
+
+    @property
+    def label(self) -> str:
+        """How a message calls it."""
+        return "`X`" if self.name == "X" else repr(self.name)
+
     @property
     def is_sparse(self) -> bool:
         """Whether the vectors are sparse."""
@@ -86,6 +102,14 @@ class Modality:
     def n_rows(self) -> int:
         """How many items there are, with or without this modality."""
         return int(self.vectors.shape[0])
+
+    def there(self) -> Any:  # noqa: ANN401 - an array or csr
+        """Return the vectors of the items that have this modality."""
+        return self.vectors if self.present.all() else self.vectors[self.present]
+
+    def filled(self) -> Any:  # noqa: ANN401 - an array or csr
+        """Return all vectors; rows that are not there are never dealt, but must not spread NaN."""
+        return self.vectors if self.is_sparse or self.present.all() else np.nan_to_num(self.vectors)
 
     def unit_rows(self) -> Any:  # noqa: ANN401 - an array or csr
         """Return the rows standardised and of unit length, float32; those not there as zeros."""

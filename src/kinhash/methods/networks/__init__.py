@@ -1,1 +1,1 @@
-"""How methods train a network."""
+"""How methods train networks: one function that fits, and what its recipes are made of."""

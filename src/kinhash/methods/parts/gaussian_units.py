@@ -5,7 +5,16 @@ from typing import Any
 import numpy as np
 
 from kinhash.arrays import Array
-from kinhash.encoders import as_float32, is_sparse, unit_length
+from kinhash.encoders import (
+    Encoder,
+    IstaEncoder,
+    KernelEncoder,
+    KernelIstaEncoder,
+    LinearEncoder,
+    as_float32,
+    is_sparse,
+    unit_length,
+)
 from kinhash.encoders.kernel import rbf
 
 SMALLEST = 1e-3  # added to the eigenvalues of the kernel: below it there is only rounding
@@ -70,3 +79,31 @@ def units_at_rows(
     centres = (as_float32(X[rows]) - mean) * scale
     # The variances of standardised columns are 1, and two rows differ by twice their sum.
     return GaussianUnits(centres, gamma / (2 * np.sum(scale > 0)))
+
+
+def with_units(network: Encoder, units: GaussianUnits | None) -> Encoder:
+    """Return the encoder of a network with the fixed layer below it, if there is one.
+
+    The whitening goes into the network's own weights, so that nothing is left but the kernel.
+    """
+    if units is None or not isinstance(network, IstaEncoder | LinearEncoder):
+        return network
+    W = (network.W @ units.whitening).astype(np.float32)
+    below = network.W @ units.mean
+    if isinstance(network, LinearEncoder):
+        bias = (network.bias - below).astype(np.float32)
+        return KernelEncoder(network.mean, network.scale, units.centres, W, bias, units.gamma)
+    return KernelIstaEncoder(
+        network.mean,
+        network.scale,
+        anchors=units.centres,
+        W=W,
+        bias=-below.astype(np.float32),
+        S=network.S,
+        tau=network.tau,
+        gamma=units.gamma,
+        beta=network.beta,
+        n_steps=network.n_steps,
+        two_sided=network.two_sided,
+        unit_rows=units.unit_rows,
+    )

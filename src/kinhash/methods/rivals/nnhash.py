@@ -1,20 +1,23 @@
 """`NNHash`: the dense siamese network that the paper starts from."""
 
 import math
-from typing import Any, ClassVar
-
-import numpy as np
+from typing import Any, Self
 
 from kinhash.arguments import check_integer, check_number
-from kinhash.arrays import Array
-from kinhash.encoders import Encoder, KernelEncoder
-from kinhash.methods.networks.siamese import SiameseMethod
+from kinhash.methods.modalities.modality import Modality
+from kinhash.methods.model import HashMethod
+from kinhash.methods.networks.collapse import Health
+from kinhash.methods.networks.fit import Recipe, fit_networks
+from kinhash.methods.networks.schedule import check_descent, check_torch, schedule_of
 from kinhash.methods.parts.gaussian_units import GaussianUnits, units_at_rows
+from kinhash.methods.supervision.rows import pair_source
+from kinhash.pairs import Pairs
 
+USUAL_BETA = 10.0
 DEFAULT_DECAYS = {"adam": 3.0, "sgd": 0.01}  # momentum multiplies that of "sgd"
 
 
-class NNHash(SiameseMethod):
+class NNHash(HashMethod):
     """Learns dense codes with a tanh layer and a squared contrastive hinge loss.
 
     Masci et al. (2011), as equation 3 of the sparse hashing paper gives it: tanh(beta (P x + a)),
@@ -64,7 +67,6 @@ class NNHash(SiameseMethod):
     """
 
     name = "nnhash"
-    _usual_beta: ClassVar[float] = 10.0
 
     def __init__(
         self,
@@ -72,7 +74,7 @@ class NNHash(SiameseMethod):
         *,
         margin: float | None = None,
         similar_share: float = 0.05,
-        beta: float = 10.0,
+        beta: float = USUAL_BETA,
         n_anchors: int = 2000,
         gamma: float = 2.0,
         weight_decay: float | None = None,
@@ -111,8 +113,50 @@ class NNHash(SiameseMethod):
         self.seed = seed
         self.verbose = verbose
 
+    def fit(
+        self,
+        X: Any,  # noqa: ANN401 - array-like
+        y: Any = None,  # noqa: ANN401 - any array-like or sparse matrix
+        *,
+        pairs: Pairs | None = None,
+    ) -> Self:
+        """Learn from vectors and what is similar among them; returns self.
+
+        After an exception or Ctrl-C the method is as it was.
+
+        Args:
+            X: `(n, n_features)` numbers; a memory-mapped array is read in pieces, never copied.
+            y: `(n,)` class labels, or an `(n, n_tags)` 0/1 matrix (similar = share a tag). Without
+                `y` and `pairs`, nearby rows are similar: see `n_neighbors` and `threshold`.
+            pairs: Explicit similar and dissimilar pairs of rows, instead of `y`.
+
+        Raises:
+            InvalidInputError: A parameter, the vectors or the labels cannot be used.
+            MissingExtraError: torch is not installed.
+
+        Warns:
+            CollapseWarning: Nearly all items get the same or the empty code; says what to change.
+        """
+        with self._unchanged_on_failure():
+            self._check_parameters()
+            check_torch(self.device)
+            rows = Modality.only(self._checked(X, reset=True))
+            source = pair_source(
+                rows.vectors,
+                y,
+                pairs,
+                n_neighbors=self.n_neighbors,
+                threshold=self.threshold,
+                seed=self.seed,
+            )
+            fitted = fit_networks(self._recipe(), {rows.name: rows}, source)
+            self.encoder_, self.history_ = fitted.encoders[rows.name], fitted.history
+        return self
+
     def _check_parameters(self) -> None:
-        super()._check_parameters()
+        check_descent(self)
+        if self.threshold is not None:
+            check_number("threshold", self.threshold, 0, open_low=True)
         if self.margin is not None:
             check_number("margin", self.margin, 0, open_low=True)
         check_number("similar_share", self.similar_share, 0, 1, open_low=True)
@@ -121,39 +165,31 @@ class NNHash(SiameseMethod):
         if self.weight_decay is not None:
             check_number("weight_decay", self.weight_decay, 0)
 
-    def _network(self, dictionary: Any) -> Any:  # noqa: ANN401 - torch stays out of signatures
-        from kinhash.training.network import TanhNetwork  # noqa: PLC0415 - torch
-
-        return TanhNetwork(dictionary, beta=self.beta)
-
-    def _loss(self) -> Any:  # noqa: ANN401 - torch stays out of signatures
+    def _recipe(self) -> Recipe:
         from kinhash.training.losses import ContrastiveLoss  # noqa: PLC0415 - torch
+        from kinhash.training.networks import TanhNetwork  # noqa: PLC0415 - torch
 
-        return ContrastiveLoss(margin=self._effective_margin(), similar_share=self.similar_share)
+        margin = self.margin or 1.1 * math.sqrt(self.n_bits)
+        decay = DEFAULT_DECAYS[self.optimizer] if self.weight_decay is None else self.weight_decay
+        return Recipe(
+            title=f"NNHash, {self.n_bits} bits",
+            n_bits=self.n_bits,
+            branch=lambda _, P: TanhNetwork(P, beta=self.beta, weight_decay=decay),
+            loss=ContrastiveLoss(margin, self.similar_share),
+            schedule=schedule_of(self),
+            health=Health(
+                distance=margin**2,  # the loss reports squared distances
+                beta=self.beta,
+                usual_beta=USUAL_BETA,
+                remedy=f"Raise `margin` (now {margin:.3g}) or lower `similar_share`.",
+            ),
+            first_layer=self._units,
+            verbose=self.verbose,
+        )
 
-    def _lift(self, X: Array, mean: Array, scale: Array) -> GaussianUnits | None:
+    def _units(self, rows: Modality) -> GaussianUnits | None:
         if not self.n_anchors:
             return None
-        return units_at_rows(X, mean, scale, self.n_anchors, gamma=self.gamma, seed=self.seed)
-
-    def _encoder(self, network: Any, mean: Array, scale: Array, lift: Any) -> Encoder:  # noqa: ANN401 - torch stays out of signatures
-        layer = network.encoder(mean, scale)
-        if lift is None:
-            return super()._encoder(network, mean, scale, lift)
-        W = (layer.W @ lift.whitening).astype(np.float32)
-        bias = (layer.bias - layer.W @ lift.mean).astype(np.float32)
-        return KernelEncoder(mean, scale, lift.centres, W, bias, lift.gamma)
-
-    def _weight_decay(self) -> float:
-        if self.weight_decay is None:
-            return DEFAULT_DECAYS[self.optimizer]
-        return self.weight_decay
-
-    def _effective_margin(self) -> float:
-        return self.margin or 1.1 * math.sqrt(self.n_bits)
-
-    def _healthy_distance(self) -> float:
-        return self._effective_margin() ** 2  # the loss reports squared distances
-
-    def _remedy(self) -> str:
-        return f"Raise `margin` (now {self._effective_margin():.3g}) or lower `similar_share`."
+        return units_at_rows(
+            rows.vectors, rows.mean, rows.scale, self.n_anchors, gamma=self.gamma, seed=self.seed
+        )

@@ -2,9 +2,7 @@ import numpy as np
 import pytest
 import torch
 
-from kinhash.training.losses import SparseHashLoss
-from kinhash.training.multimodal import MultimodalLoss
-from kinhash.training.network import IstaNetwork, MultimodalNetwork
+from kinhash.training.losses import MultimodalLoss, SparseHashLoss
 
 LOSS = SparseHashLoss(margin=5.0, lam=0.3, alpha=0.01, similar_share=0.4)
 
@@ -57,12 +55,3 @@ def test_a_batch_without_one_modality_has_a_loss(rng):
     known = torch.ones(4, 4, dtype=torch.bool)
     found = MultimodalLoss(LOSS, (1.0, 1.0), ("a", "b"))(A, A, similar, known)
     assert float(found.total) == pytest.approx(float(LOSS(A[0], A[0], similar, known).total))
-
-
-def test_only_the_dictionaries_decay():
-    torch.manual_seed(0)
-    branches = [IstaNetwork(torch.rand(4, n), beta=3.0, n_steps=1, signed=False) for n in (5, 6)]
-    groups = MultimodalNetwork(branches, (2.0, 0.5)).parameter_groups()
-    assert [group["weight_decay"] for group in groups] == [2.0, 0.0, 0.5, 0.0]
-    assert groups[2]["params"][0] is branches[1].W
-    assert sum(len(group["params"]) for group in groups) == 6

@@ -1,19 +1,13 @@
-"""The training losses, one function per equation of the paper."""
+"""`SparseHashLoss`: the paper's loss."""
 
 import dataclasses
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from kinhash import _native
-
-
-class PairLoss(NamedTuple):
-    """The loss of a batch, and what it is made of."""
-
-    total: Tensor  # differentiable
-    terms: dict[str, float]  # pull, push, sparsity; and the mean distances of both kinds of pairs
+from kinhash.training.losses.pairs import PairLoss, mean_distances, pair_weights
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,7 +30,7 @@ class SparseHashLoss:
         Args:
             A: Outputs, `(n, n_bits)`.
             B: Outputs, `(k, n_bits)`; the very same tensor as `A` within one modality.
-            similar: `(n, k)` booleans; symmetric when `B` is `A`.
+            similar: `(n, k)` booleans, or similarities from 0 to 1; symmetric when `B` is `A`.
             known: `(n, k)` booleans: the pairs that count.
         """
         if A.device.type == "cpu" and A.dtype == torch.float32:
@@ -48,11 +42,11 @@ class SparseHashLoss:
     def by_broadcasting(self, A: Tensor, B: Tensor, similar: Tensor, known: Tensor) -> PairLoss:
         """Return the same by plain tensor operations, on any device."""
         D = (A[:, None] - B[None]).abs().sum(dim=2)
-        weights = pair_weights(similar, known, self.similar_share).to(D.dtype)
-        pull = (D * weights * similar).sum()
-        push = self.lam / 2 * ((self.margin - D).clamp(min=0).square() * weights * ~similar).sum()
+        alike, unlike = (w.to(D.dtype) for w in pair_weights(similar, known, self.similar_share))
+        pull = (D * alike).sum()
+        push = self.lam / 2 * ((self.margin - D).clamp(min=0).square() * unlike).sum()
         sizes = A.abs().sum(dim=1)[:, None] + B.abs().sum(dim=1)
-        sparsity = self.alpha * (sizes * weights).sum()
+        sparsity = self.alpha * (sizes * (alike + unlike)).sum()
         parts = {"pull": pull, "push": push, "sparsity": sparsity}
         terms = {name: float(value.detach()) for name, value in parts.items()}
         return PairLoss(pull + push + sparsity, terms | mean_distances(D, similar, known))
@@ -81,8 +75,8 @@ class _NativeSparseHashLoss(torch.autograd.Function):
         values = _native.pair_loss(
             A=A.numpy(),
             B=B.numpy(),
-            similar=similar.numpy(),
-            known=known.numpy(),
+            similar=similar.float().contiguous().numpy(),
+            known=known.contiguous().numpy(),
             gA=gA.numpy(),
             gB=gB.numpy(),
             symmetric=symmetric,
@@ -99,44 +93,3 @@ class _NativeSparseHashLoss(torch.autograd.Function):
     def backward(ctx: Any, *grad: Tensor) -> tuple[Tensor | None, ...]:  # noqa: ANN401 - torch's context
         gA, gB = ctx.gradients
         return grad[0] * gA, None if gB is None else grad[0] * gB, None, None, None, None
-
-
-@dataclasses.dataclass(frozen=True)
-class ContrastiveLoss:
-    """The loss of NNhash.
-
-    Per pair s ||a - b||_2^2 + (1 - s) max(0, M - ||a - b||_2)^2, averaged so that `similar_share`
-    of the weight goes to the similar pairs. With 1/2 it is the loss as printed.
-    """
-
-    margin: float
-    similar_share: float = 0.5
-
-    def __call__(self, A: Tensor, B: Tensor, similar: Tensor, known: Tensor) -> PairLoss:
-        """Return the loss over the known pairs of rows of `A` and `B`: see SparseHashLoss."""
-        squared = A.square().sum(dim=1)[:, None] + B.square().sum(dim=1) - 2 * A @ B.T
-        # The root's slope is infinite at 0, where the diagonal is: keep away from it.
-        squared = squared.clamp(min=1e-12)
-        weights = pair_weights(similar, known, self.similar_share).to(A.dtype)
-        pull = (squared * weights * similar).sum()
-        gaps = (self.margin - squared.sqrt()).clamp(min=0)
-        push = (gaps.square() * weights * ~similar).sum()
-        terms = {"pull": float(pull.detach()), "push": float(push.detach())}
-        return PairLoss(pull + push, terms | mean_distances(squared.detach(), similar, known))
-
-
-def pair_weights(similar: Tensor, known: Tensor, similar_share: float) -> Tensor:
-    """Return each pair's weight in the average; pairs that are not known weigh nothing."""
-    positive, negative = (similar & known).double(), (~similar & known).double()
-    return positive * (similar_share / positive.sum().clamp(min=1)) + negative * (
-        (1 - similar_share) / negative.sum().clamp(min=1)
-    )
-
-
-def mean_distances(D: Tensor, similar: Tensor, known: Tensor) -> dict[str, float]:
-    """Return the mean distance of similar and of dissimilar pairs; 0 where there are none."""
-    kinds = {"similar_distance": similar & known, "dissimilar_distance": ~similar & known}
-    return {
-        name: float((D.detach() * kind).sum() / kind.sum().clamp(min=1))
-        for name, kind in kinds.items()
-    }

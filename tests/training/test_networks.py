@@ -3,7 +3,7 @@ import pytest
 import torch
 
 from kinhash.encoders import unit_length
-from kinhash.training.network import CodNetwork, IstaNetwork
+from kinhash.training.networks import CodNetwork, IstaNetwork, MultimodalNetwork, TanhNetwork
 
 
 def atoms(rng, m=12, d=20):
@@ -69,3 +69,35 @@ def test_every_parameter_gets_a_gradient(rng, kind):
     for name, parameter in network.named_parameters():
         assert parameter.grad is not None, name
         assert bool(parameter.grad.abs().sum() > 0), name
+
+
+def test_of_a_sparse_network_only_w_decays(rng):
+    network = IstaNetwork(atoms(rng), beta=3.0, n_steps=1, signed=False, weight_decay=2.0)
+    (dictionary, rest) = network.parameter_groups()
+    assert dictionary["weight_decay"] == 2.0
+    assert dictionary["params"][0] is network.W
+    assert rest["weight_decay"] == 0.0
+    assert {id(p) for p in rest["params"]} == {id(network.S), id(network.tau)}
+
+
+def test_of_a_dense_layer_both_parameters_decay(rng):
+    network = TanhNetwork(atoms(rng), beta=3.0, weight_decay=3.0)
+    (group,) = network.parameter_groups()
+    assert group["weight_decay"] == 3.0
+    assert {id(p) for p in group["params"]} == {id(network.W), id(network.bias)}
+
+
+def test_several_networks_train_together(rng):
+    branches = [
+        IstaNetwork(atoms(rng, d=d), beta=3.0, n_steps=1, signed=True, weight_decay=decay)
+        for d, decay in ((5, 2.0), (6, 0.5))
+    ]
+    network = MultimodalNetwork(branches)
+    assert [g["weight_decay"] for g in network.parameter_groups()] == [2.0, 0.0, 0.5, 0.0]
+    assert len(list(network.parameters())) == 6
+    with torch.no_grad():
+        branches[1].tau -= 1
+    network.project()
+    assert branches[1].tau.min().item() == 0
+    outputs = network([atoms(rng, m=3, d=5), atoms(rng, m=2, d=6)])
+    assert torch.equal(network.binary(outputs), torch.cat([o.round() for o in outputs]))

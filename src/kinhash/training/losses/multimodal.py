@@ -1,38 +1,14 @@
-"""What training several modalities together takes: their inputs, and a loss over all of them."""
+"""`MultimodalLoss`: the paper's loss over several modalities."""
 
 import dataclasses
 import itertools
-from collections.abc import Sequence
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from kinhash.arrays import Array
-from kinhash.training.loop import Inputs
-from kinhash.training.losses import PairLoss, SparseHashLoss
-
-
-class MultimodalInputs:
-    """Views by their numbers in `pairs.Views`, as each modality's network sees them.
-
-    Args:
-        inputs: Those of each modality.
-        starts: Where each modality's views begin.
-    """
-
-    def __init__(self, inputs: Sequence[Inputs], starts: Array) -> None:
-        self._inputs, self._starts = tuple(inputs), starts
-
-    def __getitem__(self, views: Array) -> list[Tensor]:
-        """Return the given views (ascending) of each modality."""
-        ends = np.searchsorted(views, self._starts)
-        return [
-            inputs[views[low:high] - first]
-            for inputs, first, low, high in zip(
-                self._inputs, self._starts, ends, ends[1:], strict=False
-            )
-        ]
+from kinhash.training.losses.pairs import PairLoss
+from kinhash.training.losses.sparse import SparseHashLoss
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,7 +29,7 @@ class MultimodalLoss:
 
         Args:
             A: Outputs of the views of each modality.
-            similar: `(b, b)` booleans over all views, in that order.
+            similar: `(b, b)` booleans, or similarities from 0 to 1, over all views in that order.
             known: The same: the pairs that count.
         """
         ends = list(itertools.accumulate((len(outputs) for outputs in A), initial=0))
@@ -68,9 +44,9 @@ class MultimodalLoss:
                 continue
             found = self.loss(A[m], A[n], similar[block], known[block])
             # Measured even if they weigh nothing: a modality that collapses within must show.
-            if (similar[block] & known[block]).any():
+            if (known[block] & (similar[block] > 0)).any():
                 distances["similar_distance"].append(found.terms["similar_distance"])
-            if (~similar[block] & known[block]).any():
+            if (known[block] & (similar[block] < 1)).any():
                 distances["dissimilar_distance"].append(found.terms["dissimilar_distance"])
             if weight == 0:
                 continue

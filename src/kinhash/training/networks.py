@@ -3,14 +3,40 @@
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
+from kinhash.arrays import Array
 from kinhash.encoders import CodEncoder, Encoder, IstaEncoder, LinearEncoder
 
 
-class PursuitNetwork(nn.Module):
+class Network(nn.Module):
+    """What the training loop asks of a network."""
+
+    def project(self) -> None:
+        """Bring the parameters back into their range, after a step. By default all may be any."""
+
+    def parameter_groups(self) -> list[dict[str, Any]]:
+        """Return the parameters, each group with its `weight_decay`."""
+        raise NotImplementedError
+
+    @staticmethod
+    def binary(outputs: Any) -> Tensor:  # noqa: ANN401 - a tensor, or one per modality
+        """Return the codes behind the outputs."""
+        raise NotImplementedError
+
+
+class Branch(Network):
+    """The network of one modality."""
+
+    W: nn.Parameter
+
+    def encoder(self, mean: Array, scale: Array) -> Encoder:
+        """Return what was learned as plain arrays."""
+        raise NotImplementedError
+
+
+class PursuitNetwork(Branch):
     """A siamese branch that maps unit-length inputs to nearly binary, sparse outputs.
 
     Args:
@@ -18,11 +44,21 @@ class PursuitNetwork(nn.Module):
         beta: Slope of the tanh.
         n_steps: Uses of S (ISTA), or coordinates updated (coordinate descent).
         signed: Two-sided shrinkage, as printed in the paper; else one-sided, max(0, v - tau).
+        weight_decay: Of W; the lateral matrix and the thresholds have none.
     """
 
-    def __init__(self, dictionary: Tensor, *, beta: float, n_steps: int, signed: bool) -> None:
+    def __init__(
+        self,
+        dictionary: Tensor,
+        *,
+        beta: float,
+        n_steps: int,
+        signed: bool,
+        weight_decay: float = 0.0,
+    ) -> None:
         super().__init__()
         self.beta, self.n_steps, self.signed = beta, n_steps, signed
+        self.weight_decay = weight_decay
         self.W = nn.Parameter(dictionary.clone())
         self.S = nn.Parameter(self._initial_lateral(dictionary))
         self.tau = nn.Parameter(torch.zeros(len(dictionary)))
@@ -38,18 +74,25 @@ class PursuitNetwork(nn.Module):
         return (v - self.tau).clamp(min=0)
 
     def project(self) -> None:
-        """Bring the parameters back to where they mean something, after a step."""
+        """Clamp tau to >= 0 (signed codes only)."""
         if self.signed:
             # Below 0 the two-sided shrinkage would jump at 0 instead of shrinking.
             with torch.no_grad():
                 self.tau.clamp_(min=0)
+
+    def parameter_groups(self) -> list[dict[str, Any]]:
+        """Return W with its weight decay, and the rest without."""
+        return [
+            {"params": [self.W], "weight_decay": self.weight_decay},
+            {"params": [self.S, self.tau], "weight_decay": 0.0},
+        ]
 
     @staticmethod
     def binary(outputs: Tensor) -> Tensor:
         """Return the codes behind the outputs: the nearest of (-1,) 0, 1."""
         return outputs.round()
 
-    def encoder(self, mean: np.ndarray, scale: np.ndarray) -> Encoder:
+    def encoder(self, mean: Array, scale: Array) -> Encoder:
         """Return what was learned as plain arrays."""
         arrays = {
             name: value.detach().cpu().numpy().copy() for name, value in self.named_parameters()
@@ -111,12 +154,18 @@ class CodNetwork(PursuitNetwork):
         return torch.tanh(self.beta * z)
 
 
-class TanhNetwork(nn.Module):
-    """One dense layer, tanh(beta (P x + a)): the network of NNhash."""
+class TanhNetwork(Branch):
+    """One dense layer, tanh(beta (P x + a)): the network of NNhash.
 
-    def __init__(self, P: Tensor, *, beta: float) -> None:
+    Args:
+        P: `(n_bits, n_features)` initial weights.
+        beta: Slope of the tanh.
+        weight_decay: Of P and a.
+    """
+
+    def __init__(self, P: Tensor, *, beta: float, weight_decay: float = 0.0) -> None:
         super().__init__()
-        self.beta = beta
+        self.beta, self.weight_decay = beta, weight_decay
         self.W = nn.Parameter(P.clone())
         self.bias = nn.Parameter(torch.zeros(len(P)))
 
@@ -124,15 +173,16 @@ class TanhNetwork(nn.Module):
         """Return outputs in (-1, 1): `(b, n_bits)`."""
         return torch.tanh(self.beta * torch.addmm(self.bias, x, self.W.T))
 
-    def project(self) -> None:
-        """Leave the parameters: all values mean something."""
+    def parameter_groups(self) -> list[dict[str, Any]]:
+        """Return both parameters with the weight decay."""
+        return [{"params": [self.W, self.bias], "weight_decay": self.weight_decay}]
 
     @staticmethod
     def binary(outputs: Tensor) -> Tensor:
         """Return the codes behind the outputs: 0 or 1."""
         return (outputs > 0).float()
 
-    def encoder(self, mean: np.ndarray, scale: np.ndarray) -> Encoder:
+    def encoder(self, mean: Array, scale: Array) -> Encoder:
         """Return what was learned as plain arrays."""
         return LinearEncoder(
             mean=mean,
@@ -142,27 +192,23 @@ class TanhNetwork(nn.Module):
         )
 
 
-class MultimodalNetwork(nn.Module):
-    """One branch per modality.
+class MultimodalNetwork(Network):
+    """One branch per modality."""
 
-    Args:
-        branches: A network of `training/network.py` for each modality.
-        weight_decays: Of the W of each; the lateral matrices and thresholds have none.
-    """
-
-    def __init__(self, branches: Sequence[nn.Module], weight_decays: Sequence[float]) -> None:
+    def __init__(self, branches: Sequence[Branch]) -> None:
         super().__init__()
-        self.branches = nn.ModuleList(branches)
-        self.weight_decays = tuple(weight_decays)
+        self.branches = tuple(branches)
+        for number, branch in enumerate(branches):
+            self.add_module(str(number), branch)
 
     def forward(self, views: list[Tensor]) -> list[Tensor]:
         """Return the outputs of the views of each modality."""
         return [branch(x) for branch, x in zip(self.branches, views, strict=True)]
 
     def project(self) -> None:
-        """Bring the parameters back to where they mean something, after a step."""
+        """Bring the parameters of all branches back into their range."""
         for branch in self.branches:
-            branch.project()  # type: ignore[operator]  # nn.Module says too little
+            branch.project()
 
     @staticmethod
     def binary(outputs: list[Tensor]) -> Tensor:
@@ -170,10 +216,5 @@ class MultimodalNetwork(nn.Module):
         return torch.cat(outputs).round()
 
     def parameter_groups(self) -> list[dict[str, Any]]:
-        """Return the parameters with the weight decay of each."""
-        groups = []
-        for branch, decay in zip(self.branches, self.weight_decays, strict=True):
-            rest = [value for name, value in branch.named_parameters() if name != "W"]
-            groups.append({"params": [branch.W], "weight_decay": decay})
-            groups.append({"params": rest, "weight_decay": 0.0})
-        return groups
+        """Return the parameters of all branches."""
+        return [group for branch in self.branches for group in branch.parameter_groups()]

@@ -1,0 +1,15 @@
+"""The training losses, one file per equation."""
+
+from kinhash.training.losses.contrastive import ContrastiveLoss
+from kinhash.training.losses.multimodal import MultimodalLoss
+from kinhash.training.losses.pairs import PairLoss, mean_distances, pair_weights
+from kinhash.training.losses.sparse import SparseHashLoss
+
+__all__ = [
+    "ContrastiveLoss",
+    "MultimodalLoss",
+    "PairLoss",
+    "SparseHashLoss",
+    "mean_distances",
+    "pair_weights",
+]
