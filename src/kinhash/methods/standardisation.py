@@ -7,7 +7,7 @@ import numpy as np
 
 from kinhash.arrays import Array
 from kinhash.encoders import CHUNK_ROWS, check_finite, is_sparse
-from kinhash.errors import InvalidInputError
+from kinhash.errors import ConstantColumnWarning, InvalidInputError
 
 
 def standardisation(X: Any) -> tuple[Array, Array, Array]:  # noqa: ANN401 - an array or csr
@@ -17,7 +17,7 @@ def standardisation(X: Any) -> tuple[Array, Array, Array]:  # noqa: ANN401 - an 
     entry weigh more the rarer it is, by the logarithm. Constant are those without an entry.
 
     Raises:
-        InvalidInputError: A row has a NaN or an infinity.
+        InvalidInputError: A row has a NaN, an infinity, or a number too large for float32.
     """
     if is_sparse(X):
         scale = _rarity(X)
@@ -62,6 +62,6 @@ def check_varies(constant: Array) -> None:
         warnings.warn(
             f"{len(columns)} of {len(constant)} columns of `X` are constant and are ignored: "
             f"{some}.",
-            UserWarning,
+            ConstantColumnWarning,
             stacklevel=4,
         )

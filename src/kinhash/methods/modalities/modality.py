@@ -10,8 +10,8 @@ import scipy.sparse
 from sklearn.utils.validation import check_array
 
 from kinhash.arrays import Array
-from kinhash.encoders import check_finite_entries, is_sparse
-from kinhash.errors import InvalidInputError, unknown_name
+from kinhash.encoders import check_finite, is_sparse
+from kinhash.errors import ConstantColumnWarning, InvalidInputError, unknown_name
 from kinhash.methods.standardisation import standardisation
 from kinhash.vocabulary import Words, are_texts
 
@@ -72,7 +72,7 @@ class Modality:
             warnings.warn(
                 f"{constant.sum()} of {len(constant)} columns of {name!r} are constant and are "
                 "ignored.",
-                UserWarning,
+                ConstantColumnWarning,
                 stacklevel=6,
             )
         return cls(name, vectors, present, words, mean, scale)
@@ -176,10 +176,11 @@ def as_rows(name: str, values: Any) -> Any:  # noqa: ANN401 - whatever the user 
         raise InvalidInputError(f"Modality {name!r} cannot be used: {error}") from error
     if not is_sparse(checked):
         return np.asarray(checked)
-    rows = scipy.sparse.csr_array(checked).astype(np.float32)
+    rows = scipy.sparse.csr_array(checked)
+    _named(name, lambda: check_finite(rows))
+    rows = rows.astype(np.float32)
     rows.sum_duplicates()
     rows.eliminate_zeros()
-    _named(name, lambda: check_finite_entries(rows))
     return rows
 
 
