@@ -310,7 +310,8 @@ def test_texts_alone_are_modalities_too(tmp_path):
     path = npz(tmp_path, title=np.array(TEXTS), body=np.array(TEXTS[::-1]), labels=[0, 1, 0, 1])
     data = load(path, modalities=["title", "body"])
     assert data.modalities == {"title": tuple(TEXTS), "body": tuple(TEXTS[::-1])}
-    assert data.vectors.tolist() == [[8], [0], [8], [4]]  # letters
+    assert data.vectors is None
+    assert len(data) == 4
 
 
 def test_one_modality_may_be_the_only_vectors_of_a_file(tmp_path):

@@ -101,16 +101,9 @@ def check_paired(modalities: Mapping[str, Any], source: str) -> None:
             )
 
 
-def vectors_of(modalities: Mapping[str, Any]) -> npt.NDArray[np.float32]:
-    """Return what stands for the items where one kind of vectors is wanted: the first there is.
-
-    Of texts alone, the vectors are how many letters each has.
-    """
-    for values in modalities.values():
-        if isinstance(values, np.ndarray):
-            return values
-    texts = next(iter(modalities.values()))
-    return np.array([[len(text)] for text in texts], np.float32)
+def first_vectors(modalities: Mapping[str, Any]) -> npt.NDArray[np.float32] | None:
+    """Return what stands for the items where one kind of vectors is wanted; None of texts alone."""
+    return next((one for one in modalities.values() if isinstance(one, np.ndarray)), None)
 
 
 def _decoded(array: Array, source: str) -> Array:

@@ -13,7 +13,7 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from kinhash.datasets.dataset import Dataset
-from kinhash.datasets.user_files.fields import as_ids, as_labels, as_vectors, choose, vectors_of
+from kinhash.datasets.user_files.fields import as_ids, as_labels, as_vectors, choose, first_vectors
 from kinhash.errors import InvalidInputError
 
 # What pandas calls the index that it writes as one more column of a .csv or .parquet file.
@@ -75,7 +75,7 @@ def read_table_modalities(
     numbers, names = _labels(path, table, label_column)
     return Dataset(
         path.stem,
-        vectors_of(values),
+        first_vectors(values),
         labels=numbers,
         names=names,
         ids=_ids(path, table, id_column),
