@@ -20,6 +20,7 @@ from kinhash import Codes, storage
 from kinhash.cli import main
 from kinhash.cli.app import app
 from kinhash.datasets import DATASETS
+from kinhash.errors import ConstantColumnWarning
 from kinhash.methods import METHODS
 
 ROOT = Path(__file__).parents[1]
@@ -54,7 +55,7 @@ def run_python(code, name, line, namespace):
     out = io.StringIO()
     with contextlib.redirect_stdout(out), warnings.catch_warnings():
         # Some pixels of digits are always blank, as the text says.
-        warnings.filterwarnings("ignore", r".*columns of `X` are constant", UserWarning)
+        warnings.simplefilter("ignore", ConstantColumnWarning)
         exec(compile("\n" * (line - 1) + code, ROOT / name, "exec"), namespace)  # noqa: S102
     return out.getvalue()
 

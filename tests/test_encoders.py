@@ -156,7 +156,7 @@ def test_the_first_row_that_is_not_finite_is_named(rng, monkeypatch, value, name
     encoder = random_encoder(rng, IstaEncoder, 33, 8)
     X = rng.normal(size=(3000, 8))
     X[2750, 1] = X[2222, 3] = value
-    with pytest.raises(InvalidInputError, match=rf"contains {name} in row 2222\."):
+    with pytest.raises(InvalidInputError, match=rf"contains {name} in row 2222, column 3\."):
         encoder.encode(X)
 
 
@@ -249,7 +249,7 @@ def test_a_block_encoder_names_the_first_bad_row(rng, kind):
     encoder = random_block_encoder(rng, kind)
     X = rng.normal(size=(1000, 7)).astype(np.float32)
     X[900, 1], X[700, 2] = np.nan, np.inf
-    with pytest.raises(InvalidInputError, match=r"contains infinity in row 700\."):
+    with pytest.raises(InvalidInputError, match=r"contains infinity in row 700, column 2\."):
         encoder.encode(X)
     X[600, 3] = 3e38
     with pytest.raises(InvalidInputError, match="too large for this encoder in row 600"):

@@ -599,8 +599,11 @@ MATRIX = np.eye(3, dtype=int)
         (MATRIX, 5, r"`db_labels` must have shape .*, got shape \(\)"),
         (MATRIX, MATRIX * 2, r"`db_labels` of shape \(3, 3\) must hold only 0 and 1, got 2"),
         (MATRIX - 0.5, MATRIX, r"`query_labels` .* only 0 and 1, got 0\.5"),
-        ([0, 1, np.nan], [0, 1, 2], r"`query_labels` hold nan"),
-        (MATRIX, np.full((3, 3), np.nan), r"`db_labels` hold nan"),
+        ([0, 1, np.nan], [0, 1, 2], "`query_labels` .* missing: in row 2 .* the queries"),
+        (MATRIX, np.full((3, 3), np.nan), "`db_labels` .* 3 of 3 are missing: .* the database"),
+        (["a", None, "c"], ["a", "b", "c"], "`query_labels` .* 1 of 3 are missing: in row 1 "),
+        (["a", "b", "c"], ["a", "b", np.nan], "`db_labels` .* 1 of 3 are missing: in row 2 "),
+        (MATRIX, scipy.sparse.csr_array(MATRIX), "`db_labels` must be dense, got a sparse matrix"),
         (["0", "1", "2"], [0, 1, 2], r"`query_labels` are strings but `db_labels` are numbers"),
         (["0", "1", "2"], [b"0", b"1", b"2"], r"are strings but `db_labels` are bytes"),
     ],
@@ -608,6 +611,19 @@ MATRIX = np.eye(3, dtype=int)
 def test_labels_that_do_not_fit_are_refused_with_both_sides(query_labels, db_labels, message):
     with pytest.raises(InvalidInputError, match=message):
         evaluate_codes(CODES, query_labels, CODES, db_labels)
+
+
+def test_labels_of_different_types_are_different_classes():
+    codes = Codes.from_dense([[1, 0]] * 4)
+    labels = [1, "1", 1, "a"]
+    expected = [[2], [1], [2], [1]]
+    n_relevant = distance_table(codes, labels, codes, labels)[1]
+    assert n_relevant[:, :1].tolist() == expected
+    vectors = np.eye(4)
+    found = evaluate_vectors(vectors, labels, vectors, np.array(labels, dtype=object), at=[1])
+    assert found["mp@1"] == 1  # each finds itself first
+    n_relevant = distance_table(codes, np.array(labels, dtype=object), codes, [1, 1, 2, 3])[1]
+    assert n_relevant[:, 0].tolist() == [2, 0, 2, 0]
 
 
 def test_empty_sides_are_refused_by_name():

@@ -122,7 +122,7 @@ def test_importing_kinhash_imports_nothing_heavy():
     assert not set(done.stdout.split()) & {"torch", "sklearn", "scipy", "numpy"}
 
 
-@pytest.mark.filterwarnings("ignore:.*columns of `X` are constant")
+@pytest.mark.filterwarnings("ignore::kinhash.errors.ConstantColumnWarning")
 @pytest.mark.parametrize("name", MODULES)
 def test_docstring_examples_run(name):
     found = doctest.testmod(importlib.import_module(name))

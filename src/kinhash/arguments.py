@@ -1,9 +1,13 @@
-"""Checks of a method's parameters, with one sentence shape for all of them."""
+"""Checks of arguments, with one sentence shape for all of them; and how many threads to use."""
 
+import functools
 import math
 import numbers
+import os
 
 from kinhash.errors import InvalidInputError, unknown_name
+
+MAX_THREADS = 2**16  # more than any machine has, and small enough for any integer type
 
 
 def check_integer(name: str, value: object, low: int, high: int | None = None) -> None:
@@ -13,6 +17,27 @@ def check_integer(name: str, value: object, low: int, high: int | None = None) -
     if int(value) < low or (high is not None and int(value) > high):
         expected = f"of at least {low}" if high is None else f"in [{low}, {high}]"
         raise InvalidInputError(f"`{name}` must be an integer {expected}, got {value}.")
+
+
+@functools.cache  # asked for by every search, and the system takes a microsecond to answer
+def default_threads() -> int:
+    """Return how many threads to use where nobody says: all cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def checked_threads(name: str, value: int | None) -> int:
+    """Return how many threads to use: `value`, or all cores if it is None.
+
+    Raises:
+        InvalidInputError: `value` is no integer of at least 1.
+    """
+    if value is None:
+        return default_threads()
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < 1:
+        raise InvalidInputError(f"`{name}` must be an integer of at least 1, got {value!r}.")
+    return min(int(value), MAX_THREADS)
 
 
 def check_number(

@@ -49,6 +49,10 @@ class CollapseWarning(UserWarning):
     """Training gives, or is about to give, the same or the empty code to nearly every item."""
 
 
+class ConstantColumnWarning(UserWarning):
+    """Some columns of the training vectors are constant and are ignored."""
+
+
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> InvalidInputError:
     """Return the error for a name that is not in `known`, with the nearest known one."""
     names = sorted(known)

@@ -5,7 +5,6 @@ items, and how many relevant ones, lie at each distance. Where the order inside 
 value is its expectation over all orders, in closed form: shuffling the database changes nothing.
 """
 
-import os
 import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal
@@ -16,9 +15,11 @@ import scipy.sparse
 from scipy.special import digamma
 
 from kinhash import _native
+from kinhash.arguments import default_threads
 from kinhash.arrays import Array
 from kinhash.codes import Codes
 from kinhash.errors import InvalidInputError, unknown_name
+from kinhash.labels import check_complete, class_numbers, joined, label_array, missing_rows
 
 
 def evaluate_codes(
@@ -129,7 +130,7 @@ def distance_table(
     """
     query_codes.check_comparable(db_codes, "`query_codes`", "the database")
     query_labels, db_labels = _checked_labels(
-        np.asarray(query_labels), len(query_codes), np.asarray(db_labels), len(db_codes)
+        query_labels, len(query_codes), db_labels, len(db_codes)
     )
     left_out = _checked_own(own, len(query_codes), len(db_codes))
     # Items that share a code share a distance: measure it once and weigh it by their number.
@@ -356,9 +357,7 @@ def evaluate_vectors(
             f"shapes {queries.shape} and {database.shape}."
         )
     n = database.shape[0]
-    query_labels, db_labels = _checked_labels(
-        np.asarray(query_labels), queries.shape[0], np.asarray(db_labels), n
-    )
+    query_labels, db_labels = _checked_labels(query_labels, queries.shape[0], db_labels, n)
     left_out = _checked_own(own, queries.shape[0], n)
     if _is_sparse(database):
         lengths = np.asarray(database.multiply(database).sum(axis=1)).ravel()
@@ -410,7 +409,7 @@ def _counts_by_distance(queries: Array, words: Array, n_items: Array, n_distance
         np.ascontiguousarray(words),
         n_items.astype(np.uint32),
         counts,
-        os.cpu_count() or 1,
+        default_threads(),
     )
     return counts[:, :n_distances]
 
@@ -486,12 +485,18 @@ def _checked_own(own: npt.ArrayLike | None, n_queries: int, n_items: int) -> Arr
 
 
 def _checked_labels(
-    query_labels: Array, n_queries: int, db_labels: Array, n_items: int
+    of_queries: npt.ArrayLike, n_queries: int, of_items: npt.ArrayLike, n_items: int
 ) -> tuple[Array, Array]:
     """Return both labels, label matrices as bool, or say why they cannot be compared."""
+    query_labels = label_array("`query_labels`", of_queries)
+    db_labels = label_array("`db_labels`", of_items)
     for side, labels, n_codes in (("query", query_labels, n_queries), ("db", db_labels, n_items)):
         if n_codes == 0:
             raise InvalidInputError(f"`{side}_codes` must hold at least one code, got none.")
+        if _is_sparse(labels):
+            raise InvalidInputError(
+                f"`{side}_labels` must be dense, got a sparse matrix. Pass its toarray()."
+            )
         if labels.ndim not in (1, 2):
             raise InvalidInputError(
                 f"`{side}_labels` must have shape (n,) or (n, n_labels), got shape {labels.shape}."
@@ -501,8 +506,9 @@ def _checked_labels(
                 f"`{side}_labels` have {len(labels)} rows but `{side}_codes` have {n_codes} codes. "
                 "Pass one label, or one row of labels, per code."
             )
-        if labels.dtype.kind == "f" and np.isnan(labels).any():
-            raise InvalidInputError(f"`{side}_labels` hold nan. Leave items without a label out.")
+        items = "the queries" if side == "query" else "the database"
+        drop = f"Drop those rows from `{side}_labels` and from {items}"
+        check_complete(f"`{side}_labels`", missing_rows(labels), drop=drop)
     if query_labels.ndim != db_labels.ndim or query_labels.shape[1:] != db_labels.shape[1:]:
         raise InvalidInputError(
             f"`query_labels` have shape {query_labels.shape} but `db_labels` have shape "
@@ -516,6 +522,9 @@ def _checked_labels(
             f"`query_labels` are {families[0]} but `db_labels` are {families[1]}. "
             "Use the same kind for both."
         )
+    if "objects" in families:
+        numbers = class_numbers(joined([query_labels, db_labels]))
+        return numbers[:n_queries], numbers[n_queries:]
     return query_labels, db_labels
 
 

@@ -139,6 +139,15 @@ def test_missing_torch_names_the_pip_line(run, npz, tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir())
 
 
+def test_an_infinity_without_labels_is_named(run, items, tmp_path):
+    np.save(tmp_path / "bad.npy", _with(items[0], 3, np.inf))
+    done = run("train", tmp_path / "bad.npy", "--out", tmp_path / "model.kinhash", *TINY)
+    assert done.code == 1
+    assert done.err.splitlines()[-1] == (
+        "error: Input X contains infinity in row 3, column 2. Drop that row, or replace the value."
+    )
+
+
 BAD_DATA = {
     "nan": (lambda X, y: (_with(X, 17, np.nan), y), "NaN in row 17"),
     "infinity": (lambda X, y: (_with(X, 3, np.inf), y), "infinity in row 3"),
@@ -170,6 +179,11 @@ def test_unusable_data_is_named_and_nothing_is_written(run, items, tmp_path, cas
 BAD_FILES = {
     "text.csv": (b"a,colour,label\n1,red,0\n2,blue,1\n", "colour (string)"),
     "empty.csv": (b"", "Empty CSV file"),
+    "labels.csv": (
+        b"a,b,label\n1,2,x\n2,3,\n4,2,x\n3,1,\n",
+        "must have a label in each row, but 2 of 4 are missing: in rows 1, 3",
+    ),
+    "numbers.csv": (b"a,label\n1,0\n2,\n4,1\n", "1 of 3 are missing: in row 1 (counted from 0)"),
     "header.csv": (b"a,b,label\n", "must have at least one row, but has none"),
     "empty.npz": (b"", "but is empty"),
     "other.npz": (b"not an archive", "must be a NumPy .npz file"),

@@ -3,6 +3,8 @@
 import pickle
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 import scipy.sparse
 from sklearn.base import clone
@@ -142,6 +144,55 @@ def test_bad_vectors_are_refused_and_change_nothing(method, digits):
     assert method.encode(X) == before
 
 
+@pytest.mark.parametrize("value", [np.nan, np.inf, 1e39], ids=str)
+def test_vectors_without_labels_must_be_finite(method, digits, value):
+    bad = digits[0][:300].astype(np.float64)
+    bad[123, 4] = value
+    what = {"nan": "NaN", "inf": "infinity"}.get(str(value), r"1e\+39, too large for float32,")
+    needs_labels = "requires y to be passed"
+    with pytest.raises(
+        InvalidInputError, match=f"contains {what} in row 123, column 4|{needs_labels}"
+    ):
+        method.fit(bad)
+
+
+MISSING = {
+    "None": lambda y: [None if row in {7, 40} else str(label) for row, label in enumerate(y)],
+    "NaN": lambda y: np.where(np.isin(np.arange(300), (7, 40)), np.nan, y),
+    "pandas": lambda y: pd.Series(MISSING["None"](y), dtype="category"),
+    "Polars": lambda y: pl.Series(MISSING["None"](y)),
+    "tags": lambda y: np.where(np.isin(np.arange(300), (7, 40)), np.nan, np.eye(10)[y].T).T,
+}
+
+
+LEARN_FROM_LABELS = sorted(METHODS.keys() - {"agh", "itq", "lsh"})
+
+
+@pytest.mark.parametrize("labels", MISSING)
+@pytest.mark.parametrize("name", LEARN_FROM_LABELS)
+def test_missing_labels_are_refused(name, digits, labels):
+    X, y = digits
+    method = quick(name)
+    message = (
+        r"`y` must have a label in each row, but 2 of 300 are missing: in rows 7, 40 \(counted "
+        r"from 0\)\. Drop those rows from `X` and `y`"
+    )
+    with pytest.raises(InvalidInputError, match=message):
+        method.fit(X[:300], MISSING[labels](y[:300]))
+    assert not hasattr(method, "encoder_")
+
+
+@pytest.mark.parametrize("name", LEARN_FROM_LABELS)
+def test_a_number_and_its_text_are_different_labels(name, digits):
+    X, y = digits
+    X, y = X[:300], y[:300] % 2
+    mixed = [label if row % 2 else str(label) for row, label in enumerate(y.tolist())]
+    four = 2 * y + (np.arange(300) % 2 == 0)
+    codes = quick(name).fit(X, mixed).encode(X)
+    assert codes == quick(name).fit(X, four).encode(X)
+    assert codes != quick(name).fit(X, y).encode(X)
+
+
 @pytest.mark.parametrize("n_bits", [0, 1025, 3.5, "64", True, None])
 def test_bad_lengths_are_refused(method, digits, n_bits):
     with pytest.raises(InvalidInputError, match="`n_bits` must be an integer"):
@@ -153,7 +204,7 @@ def test_the_table_of_names_holds_every_method():
     assert METHODS["sparsehash"] is SparseHash
 
 
-@pytest.mark.filterwarnings("ignore:.*are constant")
+@pytest.mark.filterwarnings("ignore::kinhash.errors.ConstantColumnWarning")
 @pytest.mark.parametrize("supervision", ["labels", "neighbours", "threshold"])
 def test_sparse_vectors_stay_sparse(digits, supervision, monkeypatch):
     X, y = digits

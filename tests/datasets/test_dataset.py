@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kinhash.datasets import Dataset
-from kinhash.datasets.dataset import rows_of, with_modalities
+from kinhash.datasets.dataset import rows_of, vectors_of, with_modalities
 from kinhash.errors import InvalidInputError
 
 
@@ -209,6 +209,51 @@ VECTORS = np.ones((3, 2), dtype=np.float32)
 def test_fields_that_do_not_fit_are_refused(fields, message):
     with pytest.raises(InvalidInputError, match=message):
         Dataset("toy", **{"vectors": VECTORS, **fields})
+
+
+def test_a_data_set_may_have_texts_or_images_and_no_vectors():
+    texts = Dataset("news", texts=("a b", "c", "d"), labels=np.array([0, 1, 0]))
+    assert (len(texts), texts.vectors) == (3, None)
+    images = Dataset("photos", images=np.zeros((30, 2, 2), np.uint8), labels=np.arange(30) % 2)
+    assert len(images) == 30
+    assert images.split(seed=0).query.size == 4
+    views = Dataset("views", modalities={"title": ["a", "b"], "words": scipy.sparse.eye_array(2)})
+    assert len(views) == 2
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"labels": np.zeros(3, np.int64)}, "must have `vectors`, `images`, `texts` or `modaliti"),
+        ({"texts": ()}, "`texts` must have at least one item, got none"),
+        (
+            {"texts": ("a", "b"), "labels": np.zeros(3, np.int64)},
+            "`labels` has 3 items but `texts` has 2",
+        ),
+        (
+            {"texts": ("a", "b"), "images": np.zeros((3, 8, 8), np.uint8)},
+            "`texts` has 2 items but `images` has 3",
+        ),
+        (
+            {"modalities": {"title": ["a"], "body": ["a", "b"]}},
+            r"`modalities\['body'\]` has 2 items but `modalities\['title'\]` has 1",
+        ),
+    ],
+)
+def test_without_vectors_the_other_fields_must_fit(fields, message):
+    with pytest.raises(InvalidInputError, match=message):
+        Dataset("toy", **fields)
+
+
+def test_what_needs_vectors_says_so():
+    data = Dataset("news", texts=("a",), modalities={"title": ["a"]})
+    message = r"needs vectors, but data set 'news' has only `texts`, `modalities\['title'\]`\. Turn"
+    with pytest.raises(InvalidInputError, match=message):
+        vectors_of(data)
+    with pytest.raises(InvalidInputError, match="needs vectors, but data set 'news' has only `te"):
+        with_modalities(Dataset("news", texts=("a",)), ["image"])
+    data = labelled([0, 1])
+    assert vectors_of(data) is data.vectors
 
 
 def with_views():

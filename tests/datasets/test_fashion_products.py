@@ -80,7 +80,7 @@ def test_a_missing_file_is_named_with_the_folders_and_the_remedy(root, file):
         (
             "Flip Flops,Black",
             ",Black",
-            r"`articleType` in .*must name a class for each item, 1 are empty",
+            r"`articleType` in .*1 of 4 are missing: in row ",
         ),
         ("Kurtas,Green", "Kurtas", "must have 7 values in each line, but has 6 in line 5"),
     ],

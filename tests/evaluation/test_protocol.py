@@ -142,6 +142,18 @@ def test_a_data_set_without_labels_is_refused(data, part):
         evaluate_method(LSH(n_bits=8), Dataset("plain", data.vectors), part)
 
 
+def test_a_data_set_without_vectors_is_refused(data, part):
+    texts = Dataset("news", texts=("a",) * len(data), labels=data.labels)
+    method = LSH(n_bits=8).fit(data.vectors)
+    for measure in (
+        lambda: evaluate_method(LSH(n_bits=8), texts, part),
+        lambda: evaluate_fitted(method, texts, part),
+        lambda: evaluate_l2(texts, part),
+    ):
+        with pytest.raises(InvalidInputError, match="needs vectors, but data set 'news' has only"):
+            measure()
+
+
 def test_examples_run():
     assert doctest.testmod(kinhash.evaluation.protocol).failed == 0
 

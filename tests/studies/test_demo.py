@@ -6,7 +6,7 @@ import pytest
 from kinhash import load
 from kinhash.codes import Codes
 from kinhash.datasets import load as load_dataset
-from kinhash.errors import CollapseWarning, InvalidInputError
+from kinhash.errors import CollapseWarning, ConstantColumnWarning, InvalidInputError
 from kinhash.evaluation.protocol import Evaluation, evaluate_fitted
 from kinhash.studies import demo
 from kinhash.studies.demo import run_demo
@@ -110,7 +110,7 @@ def test_constant_pixels_are_not_worth_a_warning_but_a_collapse_is():
         def fit(self, X, y=None):
             import warnings
 
-            warnings.warn("3 of 64 columns of `X` are constant and are ignored.", stacklevel=2)
+            warnings.warn("3 of 64 columns are constant.", ConstantColumnWarning, stacklevel=2)
             warnings.warn("Codes collapse.", CollapseWarning, stacklevel=2)
             return super().fit(X, y)
 

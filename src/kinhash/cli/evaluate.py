@@ -125,10 +125,11 @@ def _checked_seed(method: "HashMethod | MultimodalMethod", seed: int | None) -> 
 def _of_two(
     method: "HashMethod", queries: "Dataset", database: "Dataset", wanted: Wanted
 ) -> dict[str, Any]:
+    from kinhash.datasets.dataset import vectors_of
     from kinhash.metrics import evaluate_codes
 
     labels = [_labels(dataset) for dataset in (queries, database)]
-    codes = [method.encode(dataset.vectors) for dataset in (queries, database)]
+    codes = [method.encode(vectors_of(dataset)) for dataset in (queries, database)]
     metrics = evaluate_codes(codes[0], labels[0], codes[1], labels[1], **wanted)
     sizes = {"n_queries": len(queries), "n_database": len(database)}
     return {"data": database.name, "queries": queries.name, **sizes, **metrics}

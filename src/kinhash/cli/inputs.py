@@ -13,6 +13,7 @@ import numpy.typing as npt
 from kinhash.codes import Codes, StoredCodes
 from kinhash.datasets import Dataset
 from kinhash.datasets import load as load_dataset
+from kinhash.datasets.dataset import vectors_of
 from kinhash.encoders import Encoder
 from kinhash.errors import InvalidInputError, unknown_name
 from kinhash.index.hamming import HammingIndex
@@ -132,7 +133,7 @@ def encoded(
         InvalidInputError: The rows do not fit the model.
     """
     if isinstance(model, HashMethod):
-        return model.encode(data.vectors, n_threads=n_threads), np.ones(len(data), bool)
+        return model.encode(vectors_of(data), n_threads=n_threads), np.ones(len(data), bool)
     name = modality or model.modalities[0]
     return encoded_rows(model, (data.modalities or {})[name], name, n_threads=n_threads)
 

@@ -215,11 +215,11 @@ def _fitted_codes(
     """Fit, and return the codes of some of the rows, by what stands before them in the summary."""
     import numpy as np
 
-    from kinhash.datasets.dataset import rows_of
+    from kinhash.datasets.dataset import rows_of, vectors_of
     from kinhash.methods import HashMethod
 
     if isinstance(model, HashMethod):
-        vectors = dataset.vectors[chosen]
+        vectors = vectors_of(dataset)[chosen]
         with _progress(model):
             model.fit(vectors, labels)
         return {"": model.encode(vectors[:: -(-len(vectors) // MAX_SHOWN_ROWS)])}

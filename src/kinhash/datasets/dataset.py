@@ -1,4 +1,4 @@
-"""Dataset: vectors with what is known about them, and how it is split for evaluation."""
+"""Dataset: items with what is known about them, and how it is split for evaluation."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -9,8 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from kinhash.errors import InvalidInputError, unknown_name
-
-"""Called with (items done, items in all) during long work."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,11 +28,11 @@ class Split:
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """One vector per item, and what is known about the items.
+    """What is known about some items: vectors, pictures or texts, and labels.
 
     Attributes:
         name: What the data set is called.
-        vectors: `(n, d)`, float32.
+        vectors: `(n, d)`, float32; or None where there are only images, texts or modalities.
         labels: `(n,)` int64 class numbers, or `(n, n_labels)` uint8 of 0 and 1, or None.
         images: `(n, h, w)` or `(n, h, w, 3)`, uint8, or None.
         names: One name per class, `names[label]`, or per column of a 0/1 matrix; or None.
@@ -45,8 +43,8 @@ class Dataset:
             such as "image" and "text", for `kinhash.MultimodalSparseHash`; or None.
 
     Raises:
-        InvalidInputError: An array has another type or shape than listed here, `vectors` have no
-            rows or no columns, the lengths differ, or a label has no name.
+        InvalidInputError: An array has another type or shape than listed here, there are no items
+            or `vectors` have no columns, the lengths differ, or a label has no name.
 
     Example:
         >>> import numpy as np
@@ -56,7 +54,7 @@ class Dataset:
     """
 
     name: str
-    vectors: npt.NDArray[np.float32]
+    vectors: npt.NDArray[np.float32] | None = None
     labels: npt.NDArray[np.int64] | npt.NDArray[np.uint8] | None = None
     images: npt.NDArray[np.uint8] | None = None
     names: tuple[str, ...] | None = None
@@ -66,31 +64,37 @@ class Dataset:
     modalities: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
-        _check_array("vectors", self.vectors, np.float32, "(n, d)", (2,))
-        if 0 in self.vectors.shape:
-            raise InvalidInputError(
-                f"`vectors` must have at least one row and one column, got {self.vectors.shape}."
-            )
+        if self.vectors is not None:
+            _check_vectors(self.vectors)
         if self.labels is not None:
             _check_labels(self.labels, self.names)
         if self.images is not None:
             _check_array("images", self.images, np.uint8, "(n, h, w) or (n, h, w, 3)", (3, 4))
         if self.ids is not None:
             _check_array("ids", self.ids, np.int64, "(n,)", (1,))
-        fields = {field: getattr(self, field) for field in ("labels", "images", "ids", "texts")}
-        for name, array in (self.attributes or {}).items():
-            fields[f"attributes[{name!r}]"] = array
-        for name, rows in (self.modalities or {}).items():
-            fields[f"modalities[{name!r}]"] = rows
-        for field, values in fields.items():
-            if values is None:
-                continue
-            n = values.shape[0] if hasattr(values, "shape") else len(values)
-            if n != len(self):
-                raise InvalidInputError(f"`{field}` has {n} items but `vectors` has {len(self)}.")
+        content, known = self._content(), {"labels": self.labels, "ids": self.ids}
+        known |= {f"attributes[{name!r}]": one for name, one in (self.attributes or {}).items()}
+        if not content:
+            raise InvalidInputError(
+                "A data set must have `vectors`, `images`, `texts` or `modalities`, got none."
+            )
+        first = next(iter(content))
+        if len(self) == 0:
+            raise InvalidInputError(f"`{first}` must have at least one item, got none.")
+        for field, values in (content | known).items():
+            if values is not None and _n_items(values) != len(self):
+                raise InvalidInputError(
+                    f"`{field}` has {_n_items(values)} items but `{first}` has {len(self)}."
+                )
+
+    def _content(self) -> dict[str, Any]:
+        """Return what the items consist of, by the name of the field."""
+        content = {field: getattr(self, field) for field in ("vectors", "images", "texts")}
+        content |= {f"modalities[{name!r}]": one for name, one in (self.modalities or {}).items()}
+        return {field: values for field, values in content.items() if values is not None}
 
     def __len__(self) -> int:
-        return len(self.vectors)
+        return _n_items(next(iter(self._content().values())))
 
     def split(self, seed: int = 0, *, n_train: int = 200, n_query: int = 100) -> Split:
         """Return a random split with the same numbers of training and query items in every class.
@@ -134,6 +138,21 @@ class Dataset:
         return Split(np.sort(train), np.sort(query), np.flatnonzero(~is_query))
 
 
+def vectors_of(data: Dataset) -> npt.NDArray[np.float32]:
+    """Return the vectors of a data set, for what cannot do without them.
+
+    Raises:
+        InvalidInputError: It has none.
+    """
+    if data.vectors is None:
+        content = ", ".join(f"`{field}`" for field in data._content())  # noqa: SLF001 - same module
+        raise InvalidInputError(
+            f"This needs vectors, but data set {data.name!r} has only {content}. Turn these into "
+            "vectors, or learn from several modalities with kinhash.MultimodalSparseHash."
+        )
+    return data.vectors
+
+
 def with_modalities(data: Dataset, names: Sequence[str]) -> Dataset:
     """Return the data set with these modalities only; a single one may be its only vectors.
 
@@ -142,7 +161,7 @@ def with_modalities(data: Dataset, names: Sequence[str]) -> Dataset:
     """
     known = data.modalities
     if known is None and len(names) == 1:
-        known = {names[0]: data.vectors}
+        known = {names[0]: vectors_of(data)}
     if known is None:
         raise InvalidInputError(f"Data set {data.name!r} has one kind of vectors, no modalities.")
     for name in names:
@@ -196,6 +215,18 @@ def _largest(labels: npt.NDArray[Any]) -> int:
     """Return the number of items in the largest class, or with the most frequent label."""
     counts = np.unique(labels, return_counts=True)[1] if labels.ndim == 1 else labels.sum(axis=0)
     return int(counts.max(initial=0))
+
+
+def _n_items(values: Any) -> int:  # noqa: ANN401 - an array, a sparse matrix, or texts
+    return int(values.shape[0]) if hasattr(values, "shape") else len(values)
+
+
+def _check_vectors(vectors: npt.NDArray[np.float32]) -> None:
+    _check_array("vectors", vectors, np.float32, "(n, d)", (2,))
+    if 0 in vectors.shape:
+        raise InvalidInputError(
+            f"`vectors` must have at least one row and one column, got {vectors.shape}."
+        )
 
 
 def _check_array(

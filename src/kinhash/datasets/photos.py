@@ -2,7 +2,6 @@
 
 import csv
 import io
-import os
 import tarfile
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -12,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from kinhash.arguments import default_threads
 from kinhash.errors import InvalidInputError, MissingExtraError
 
 Images = npt.NDArray[np.uint8]
@@ -83,7 +83,7 @@ def read_photos(path: Path, ids: Sequence[str], size: tuple[int, int]) -> Images
     def fill(row: int) -> None:
         images[row] = _decoded(contents.pop(row), size, f"{ids[row]}.jpg in {path}")
 
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
+    with ThreadPoolExecutor(default_threads()) as pool:
         for _ in pool.map(fill, range(len(ids))):
             pass
     return images

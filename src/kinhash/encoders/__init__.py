@@ -11,7 +11,6 @@ from kinhash.encoders.vectors import (
     CHUNK_ROWS,
     as_float32,
     check_finite,
-    check_finite_entries,
     is_sparse,
     unit_length,
 )
@@ -31,7 +30,6 @@ __all__ = [
     "LinearEncoder",
     "as_float32",
     "check_finite",
-    "check_finite_entries",
     "is_sparse",
     "unit_length",
 ]

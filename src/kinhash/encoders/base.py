@@ -3,15 +3,15 @@
 import dataclasses
 import functools
 import hashlib
-import os
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse
 
+from kinhash.arguments import checked_threads
 from kinhash.arrays import Array
 from kinhash.codes import Codes, words_per_code
-from kinhash.encoders.vectors import as_float32, check_finite, check_finite_entries, is_sparse
+from kinhash.encoders.vectors import as_float32, check_finite, is_sparse
 from kinhash.errors import FormatError, InvalidInputError
 
 CHUNK_BYTES = 2**26  # converted at a time: bounds the memory for inputs that are not float32
@@ -77,14 +77,15 @@ class Encoder:
             n_threads: Threads to use; all cores by default.
 
         Raises:
-            InvalidInputError: Another width, or a row with NaN, infinity or too large a value.
+            InvalidInputError: Another width, a row with NaN, infinity or too large a value, or
+                `n_threads` is less than 1.
         """
         if X.ndim != 2 or X.shape[1] != self.n_features:
             got = f"{X.shape[1]} columns" if X.ndim == 2 else f"shape {X.shape}"
             raise InvalidInputError(
                 f"`X` has {got}, but the encoder takes vectors of {self.n_features} numbers."
             )
-        n_threads = n_threads or os.cpu_count() or 1
+        n_threads = checked_threads("n_threads", n_threads)
         words = np.empty((X.shape[0], words_per_code(self.n_bits, signed=self.signed)), np.uint64)
         if is_sparse(X):
             self._encode_sparse(scipy.sparse.csr_array(X), words, n_threads)
@@ -101,7 +102,7 @@ class Encoder:
         return Codes._trusted(words, self.n_bits, signed=self.signed)  # noqa: SLF001 - own words
 
     def _encode_sparse(self, X: Any, words: Array, n_threads: int) -> None:  # noqa: ANN401 - csr
-        check_finite_entries(X)
+        check_finite(X)
         step = max(1, CHUNK_BYTES // (4 * self.n_features))
         for start in range(0, X.shape[0], step):
             chunk = X[start : start + step].astype(np.float32)

@@ -37,21 +37,29 @@ def squared_distances(X: Array, Y: Array) -> Array:
     return squared
 
 
-def check_finite(X: Array, *, first_row: int = 0) -> None:
-    """Raise InvalidInputError naming the first row of `X` that has a NaN or an infinity."""
-    bad = ~np.isfinite(X).all(axis=1)
-    if bad.any():
-        row = int(bad.argmax())
-        what = "NaN" if np.isnan(X[row]).any() else "infinity"
-        raise InvalidInputError(
-            f"Input X contains {what} in row {first_row + row}. "
-            "Drop that row, or fill its missing values."
-        )
+def check_finite(X: Any, *, first_row: int = 0) -> None:  # noqa: ANN401 - an array or csr
+    """Raise InvalidInputError unless all numbers are finite as float32, with the first that is not.
 
-
-def check_finite_entries(X: Any) -> None:  # noqa: ANN401 - csr
-    """Raise InvalidInputError naming the first row of a sparse `X` that has a NaN or infinity."""
-    finite = np.isfinite(X.data)
-    if not finite.all():
-        row = int(np.searchsorted(X.indptr, int(finite.argmin()), side="right")) - 1
-        check_finite(X[[row]].toarray(), first_row=row)
+    Args:
+        X: `(n, n_features)` numbers, an array or csr.
+        first_row: The number of its first row, where `X` is a part.
+    """
+    values = X.data if is_sparse(X) else X
+    # A comparison with NaN is False, too.
+    fits = np.abs(values) <= np.finfo(np.float32).max
+    if fits.all():
+        return
+    if is_sparse(X):
+        entry = int(fits.argmin())
+        row = int(np.searchsorted(X.indptr, entry, side="right")) - 1
+        column, value = int(X.indices[entry]), values[entry]
+    else:
+        row, column = map(int, np.unravel_index(int(fits.argmin()), X.shape))
+        value = X[row, column]
+    what = f"{value:g}, too large for float32,"
+    if not np.isfinite(value):
+        what = "NaN" if np.isnan(value) else "infinity"
+    raise InvalidInputError(
+        f"Input X contains {what} in row {first_row + row}, column {column}. "
+        "Drop that row, or replace the value."
+    )

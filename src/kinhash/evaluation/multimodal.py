@@ -16,7 +16,7 @@ from sklearn.preprocessing import normalize
 from kinhash.arrays import Array
 from kinhash.codes import Codes
 from kinhash.datasets import Dataset
-from kinhash.errors import InvalidInputError
+from kinhash.errors import ConstantColumnWarning, InvalidInputError
 from kinhash.methods import MultimodalMethod
 from kinhash.methods.standardisation import standardisation
 from kinhash.metrics import evaluate_codes, evaluate_vectors
@@ -116,7 +116,7 @@ def evaluate_multimodal(
     start = time.perf_counter()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        warnings.filterwarnings("ignore", message=".*columns of .* are constant.*")
+        warnings.simplefilter("ignore", ConstantColumnWarning)
         method.fit(
             {name: taken(values, parts.train) for name, values in modalities.items()},
             labels[parts.train],

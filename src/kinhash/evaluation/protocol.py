@@ -11,6 +11,7 @@ import numpy as np
 from kinhash.arrays import Array
 from kinhash.codes import Codes
 from kinhash.datasets import Dataset, Split
+from kinhash.datasets.dataset import vectors_of
 from kinhash.errors import InvalidInputError
 from kinhash.methods import HashMethod
 from kinhash.metrics import evaluate_codes, evaluate_vectors
@@ -61,7 +62,7 @@ def evaluate_method(
 
     Raises:
         InvalidInputError: A query is also in `train` or `database`, a part is empty or goes beyond
-            the data set, or the data set has no labels.
+            the data set, or the data set has no labels or no vectors.
 
     Example:
         >>> from kinhash.datasets import load
@@ -71,12 +72,12 @@ def evaluate_method(
         >>> len(found.query_codes), found.metrics["mean_active"] > 8
         (296, True)
     """
-    labels = _checked_labels(data, part)
+    labels, vectors = _checked_labels(data, part), vectors_of(data)
     start = time.perf_counter()
     if method.unsupervised:
-        method.fit(data.vectors[part.database])
+        method.fit(vectors[part.database])
     else:
-        method.fit(data.vectors[part.train], labels[part.train])
+        method.fit(vectors[part.train], labels[part.train])
     seconds = time.perf_counter() - start
     found = evaluate_fitted(method, data, part, radii=radii, at=at)
     return dataclasses.replace(found, fit_seconds=seconds)
@@ -98,10 +99,10 @@ def evaluate_fitted(
         NotFittedError: `method` has not been fitted.
         InvalidInputError: As `evaluate_method`; or the vectors have another width.
     """
-    labels = _checked_labels(data, part)
+    labels, vectors = _checked_labels(data, part), vectors_of(data)
     query_labels, database_labels = labels[part.query], labels[part.database]
-    query_codes = method.encode(data.vectors[part.query])
-    database_codes = method.encode(data.vectors[part.database])
+    query_codes = method.encode(vectors[part.query])
+    database_codes = method.encode(vectors[part.database])
     metrics = evaluate_codes(
         query_codes, query_labels, database_codes, database_labels, radii=radii, at=at
     )
@@ -124,11 +125,11 @@ def evaluate_l2(
     Raises:
         InvalidInputError: As `evaluate_method`.
     """
-    labels = _checked_labels(data, part)
+    labels, vectors = _checked_labels(data, part), vectors_of(data)
     metrics = evaluate_vectors(
-        data.vectors[part.query],
+        vectors[part.query],
         labels[part.query],
-        data.vectors[part.database],
+        vectors[part.database],
         labels[part.database],
         at=at,
     )

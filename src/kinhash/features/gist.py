@@ -5,7 +5,6 @@ their program LMgist computes it: stretch to [0, 255], whiten and even out the l
 filter with Gabor transfer functions, and average each response's magnitude over a grid of blocks.
 """
 
-import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
@@ -13,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.fft
 
+from kinhash.arguments import checked_threads
 from kinhash.arrays import Floats
 from kinhash.errors import InvalidInputError
 
@@ -61,7 +61,8 @@ def gist(
     Raises:
         InvalidInputError: `images` have another shape or are smaller, or `n_jobs` is less than 1.
     """
-    _check(images, n_jobs)
+    n_threads = checked_threads("n_jobs", n_jobs)
+    _check(images)
     n, height, width = images.shape[:3]
     features = np.empty((n, N_FEATURES), dtype=np.float32)
     prefilter = _prefilter_transfer(height, width)
@@ -73,7 +74,7 @@ def gist(
         features[start : start + len(chunk)] = _described(chunk, prefilter, gabors)
         return start + len(chunk)
 
-    pool = ThreadPoolExecutor(n_jobs or os.cpu_count())
+    pool = ThreadPoolExecutor(n_threads)
     try:
         for done in pool.map(fill, range(0, n, step)):
             if progress is not None:
@@ -84,17 +85,13 @@ def gist(
     return features
 
 
-def _check(images: npt.NDArray[np.uint8], n_jobs: int | None) -> None:
+def _check(images: npt.NDArray[np.uint8]) -> None:
     is_grey = images.ndim == 3
     is_colour = images.ndim == 4 and images.shape[3] == 3
     if not (is_grey or is_colour) or min(images.shape[1:3]) < MIN_SIDE:
         raise InvalidInputError(
             f"`images` must have the shape (n, h, w) or (n, h, w, 3) with h and w of at least "
             f"{MIN_SIDE}, got {images.shape}."
-        )
-    if n_jobs is not None and n_jobs < 1:
-        raise InvalidInputError(
-            f"`n_jobs` must be at least 1, or None for all cores, got {n_jobs}."
         )
 
 

@@ -11,6 +11,7 @@ import scipy.sparse
 import scipy.sparse.csgraph
 
 from kinhash import _native
+from kinhash.arguments import MAX_THREADS, checked_threads, default_threads
 from kinhash.arrays import Array
 from kinhash.codes import Codes
 from kinhash.errors import InvalidInputError, SearchTimeout
@@ -20,7 +21,6 @@ from kinhash.index.locks import ForkSafeLock
 from kinhash.index.segments import Segment, State
 from kinhash.matches import Matches
 
-_N_CORES = os.cpu_count() or 1
 _LONGEST = 1e9  # seconds that a search may be given; the core's clock counts nanoseconds
 PAIR_QUERIES = 4096  # codes whose neighbours are found at a time when grouping duplicates
 
@@ -204,9 +204,9 @@ class HammingIndex:
         if type(radius) is not int or not 0 <= radius <= self._farthest:
             radius = min(_checked_integer("radius", radius, 0), self._farthest)
         if n_threads is None:
-            n_threads = _N_CORES
-        elif type(n_threads) is not int or n_threads < 1:
-            n_threads = _checked_integer("n_threads", n_threads, 1)
+            n_threads = default_threads()
+        elif type(n_threads) is not int or not 1 <= n_threads <= MAX_THREADS:
+            n_threads = checked_threads("n_threads", n_threads)
         if timeout is not None:
             timeout = _checked_timeout(timeout)
         searcher = self._state.searcher if allowed is None else self._restricted(allowed)
@@ -247,7 +247,7 @@ class HammingIndex:
         """
         self._check_codes(queries, "`queries`")
         k = _checked_integer("k", k, 1)
-        n_threads = _checked_threads(n_threads)
+        n_threads = checked_threads("n_threads", n_threads)
         timeout = _checked_timeout(timeout)
         searcher = self._state.searcher if allowed is None else self._restricted(allowed)
         if out is not None:
@@ -275,7 +275,7 @@ class HammingIndex:
         """
         self._check_codes(queries, "`queries`")
         radius = _checked_integer("radius", radius, 0)
-        n_threads = _checked_threads(n_threads)
+        n_threads = checked_threads("n_threads", n_threads)
         timeout = _checked_timeout(timeout)
         counts = np.zeros((len(queries), radius + 1), np.int64)
         searcher = self._state.searcher if allowed is None else self._restricted(allowed)
@@ -332,7 +332,7 @@ class HammingIndex:
         links = []
         for start in range(0, n_codes if radius else 0, PAIR_QUERIES):
             chunk = np.ascontiguousarray(words[start : start + PAIR_QUERIES])
-            answer = searcher.radius(chunk, radius, sort=False, n_threads=_N_CORES)
+            answer = searcher.radius(chunk, radius, sort=False, n_threads=default_threads())
             starts, near, _ = _native.answer_arrays(answer)
             rows = np.arange(start, start + len(chunk))
             links.append(np.stack([np.repeat(rows, np.diff(starts)), near]))
@@ -528,10 +528,6 @@ def _check_are_codes(codes: Codes, name: str) -> None:
             f"{name} must be kinhash.Codes, got {type(codes).__name__}. "
             "Encode vectors with a model, or use Codes.from_dense."
         )
-
-
-def _checked_threads(n_threads: int | None) -> int:
-    return _N_CORES if n_threads is None else _checked_integer("n_threads", n_threads, 1)
 
 
 def _checked_timeout(timeout: float | None) -> float | None:

@@ -1,15 +1,14 @@
 """The full check of an index: its arrays hold just what a search relies on."""
 
-import os
 from typing import Any
 
 import numpy as np
 
 from kinhash import _native
+from kinhash.arguments import default_threads
 from kinhash.arrays import Array
 from kinhash.codes import Codes
 
-_N_CORES = os.cpu_count() or 1
 _PIECE = 2**22  # entries that are checked at a time
 _LISTS = 2**12  # lists of neighbours that are checked at a time
 _PLENTY = 1e30  # a budget with room for every table
@@ -152,7 +151,7 @@ def _check_lists(codes: Array, starts: Array, rows: Array, trusted: _native.Sear
         for first in range(0, len(listed), _LISTS):
             some = listed[first : first + _LISTS]
             where = f"of one of the codes at rows {some[0]} to {some[-1]}"
-            answer = trusted.radius(codes[some], radius, sort=True, n_threads=_N_CORES)
+            answer = trusted.radius(codes[some], radius, sort=True, n_threads=default_threads())
             offsets, found, distances = _native.answer_arrays(answer)
             of = np.repeat(np.arange(len(some)), np.diff(offsets))
             part = 3 * of + np.maximum(distances, 1) - 1

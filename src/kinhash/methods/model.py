@@ -19,7 +19,7 @@ from kinhash.codes import Codes
 from kinhash.encoders import (
     ENCODERS,
     Encoder,
-    check_finite_entries,
+    check_finite,
     is_sparse,
 )
 from kinhash.errors import FormatError, InvalidInputError, NotFittedError
@@ -184,7 +184,7 @@ class HashMethod(TransformerMixin, Model):  # type: ignore[misc]  # untyped
         if not is_sparse(checked):
             return np.asarray(checked)
         rows = scipy.sparse.csr_array(checked)
-        check_finite_entries(rows)
+        check_finite(rows)
         return rows
 
 

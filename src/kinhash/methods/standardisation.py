@@ -1,13 +1,12 @@
 """Columns brought to mean 0 and spread 1, and what is said of those that are constant."""
 
-import warnings
 from typing import Any
 
 import numpy as np
 
 from kinhash.arrays import Array
 from kinhash.encoders import CHUNK_ROWS, check_finite, is_sparse
-from kinhash.errors import InvalidInputError
+from kinhash.errors import ConstantColumnWarning, InvalidInputError, warn
 
 
 def standardisation(X: Any) -> tuple[Array, Array, Array]:  # noqa: ANN401 - an array or csr
@@ -17,7 +16,7 @@ def standardisation(X: Any) -> tuple[Array, Array, Array]:  # noqa: ANN401 - an 
     entry weigh more the rarer it is, by the logarithm. Constant are those without an entry.
 
     Raises:
-        InvalidInputError: A row has a NaN or an infinity.
+        InvalidInputError: A row has a NaN, an infinity, or a number too large for float32.
     """
     if is_sparse(X):
         scale = _rarity(X)
@@ -59,9 +58,8 @@ def check_varies(constant: Array) -> None:
     if constant.any():
         columns = np.flatnonzero(constant)
         some = ", ".join(map(str, columns[:5])) + (", ..." if len(columns) > 5 else "")
-        warnings.warn(
+        warn(
             f"{len(columns)} of {len(constant)} columns of `X` are constant and are ignored: "
             f"{some}.",
-            UserWarning,
-            stacklevel=4,
+            ConstantColumnWarning,
         )

@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse
 
 from kinhash.arrays import Array
+from kinhash.labels import class_numbers
 from kinhash.pairs.pairs import Pairs
 
 # Below this many similar rows for each row of a random batch, every row brings a partner along.
@@ -71,8 +72,8 @@ class LabelSource:
 
     @classmethod
     def from_labels(cls, labels: Array) -> Self:
-        """Return the source for class labels of any type."""
-        return cls(np.unique(labels, return_inverse=True)[1], np.arange(len(labels)))
+        """Return the source for class labels of any type, none of which is missing."""
+        return cls(class_numbers(labels), np.arange(len(labels)))
 
     @property
     def n_units(self) -> int:

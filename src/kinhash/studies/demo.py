@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from kinhash.datasets import Dataset, Split, load
-from kinhash.errors import InvalidInputError
+from kinhash.errors import ConstantColumnWarning, InvalidInputError
 from kinhash.evaluation.protocol import Evaluation, evaluate_method, recall_against_radius
 from kinhash.index.reference import search_top_k
 from kinhash.methods import LSH, HashMethod, NNHash, SparseHash
@@ -157,7 +157,7 @@ def _method(kind: type[HashMethod], n_bits: int, seed: int, max_steps: int | Non
 def _evaluated(method: HashMethod, data: Dataset, part: Split) -> Evaluation:
     with warnings.catch_warnings():
         # Some corner pixels of digits are always blank: nothing that a reader could act upon.
-        warnings.filterwarnings("ignore", r".*columns of `X` are constant", UserWarning)
+        warnings.simplefilter("ignore", ConstantColumnWarning)
         return evaluate_method(method, data, part)
 
 

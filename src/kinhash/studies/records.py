@@ -18,7 +18,7 @@ import numpy as np
 
 from kinhash import storage
 from kinhash.datasets import Dataset, Split
-from kinhash.errors import InvalidInputError, unknown_name
+from kinhash.errors import ConstantColumnWarning, InvalidInputError, unknown_name
 from kinhash.evaluation.protocol import (
     Evaluation,
     evaluate_l2,
@@ -142,7 +142,7 @@ def _evaluated(
         return {"metrics": metrics, "split_hash": digest, "fit_seconds": 0.0}
     method = built(settings, seed, METHODS)
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message=".*columns of `X` are constant.*")
+        warnings.simplefilter("ignore", ConstantColumnWarning)
         found = evaluate_method(method, data, part, radii=RADII, at=AT)
     made = {
         "metrics": found.metrics,

@@ -127,12 +127,13 @@ def test_whole_floats_are_class_numbers(tmp_path):
             np.array([0, 1.5, 1, 0]),
             r"`labels` in .*mine\.npz must hold whole numbers .*1\.5 in row 1",
         ),
-        (np.array([0, 1, np.nan, 0]), "got nan in row 2"),
+        (np.array([0, 1, np.nan, 0]), "1 of 4 are missing: in row 2 .* Remove those rows from the"),
+        (np.array([[0, 1], [1, np.nan], [1, 0], [0, 0]]), "1 of 4 are missing: in row 1 "),
         (np.array([0, 1, 2**63, 0], dtype=np.uint64), "got 9223372036854775808 in row 2"),
         (np.array([[3], [1], [2], [0]]), "must hold 0 and 1 only. Give one class per item"),
         (np.zeros((4, 2, 2)), r"got float64 of shape \(4, 2, 2\)"),
         (np.zeros(4, dtype=complex), "got complex128"),
-        (np.array(["a", "", "b", ""]), "must name a class for each item, 2 are empty"),
+        (np.array(["a", "", "b", ""]), "2 of 4 are missing: in rows 1, 3 "),
         (np.array([b"a", b"\xff", b"b", b"c"]), "must hold text in UTF-8"),
         (np.arange(3), "`labels` has 3 items but `vectors` has 4"),
     ],
@@ -309,7 +310,8 @@ def test_texts_alone_are_modalities_too(tmp_path):
     path = npz(tmp_path, title=np.array(TEXTS), body=np.array(TEXTS[::-1]), labels=[0, 1, 0, 1])
     data = load(path, modalities=["title", "body"])
     assert data.modalities == {"title": tuple(TEXTS), "body": tuple(TEXTS[::-1])}
-    assert data.vectors.tolist() == [[8], [0], [8], [4]]  # letters
+    assert data.vectors is None
+    assert len(data) == 4
 
 
 def test_one_modality_may_be_the_only_vectors_of_a_file(tmp_path):

@@ -9,6 +9,7 @@ import pyarrow.parquet
 import pytest
 
 from kinhash.datasets import load
+from kinhash.datasets.user_files import tables
 from kinhash.errors import InvalidInputError
 
 
@@ -97,9 +98,86 @@ def test_a_column_that_is_not_there_is_answered_with_those_that_are(write):
         load(write({"x": [1], "y": [2]}), labels="z")
 
 
-def test_an_empty_label_is_refused(write):
-    with pytest.raises(InvalidInputError, match=r"`label` in .* 1 of 3 are empty"):
-        load(write({"x": [1, 2, 3], "label": pd.array([1, None, 2], dtype="Int64")}))
+@pytest.mark.parametrize(
+    "labels",
+    [
+        pd.array([1, None, 2, None], dtype="Int64"),
+        [1.0, None, 2.0, float("nan")],
+        ["a", None, "b", ""],
+        pd.array([True, None, False, None], dtype="boolean"),
+        pd.Categorical(["a", None, "b", None]),
+    ],
+    ids=["integers", "floats", "text", "booleans", "categories"],
+)
+def test_missing_labels_are_refused_with_their_rows(write, labels):
+    message = (
+        r"^`label` in .* must have a label in each row, but 2 of 4 are missing: in rows 1, 3 "
+        r"\(counted from 0\)\. Remove those rows from the file, or mark them with a label"
+    )
+    with pytest.raises(InvalidInputError, match=message):
+        load(write({"x": [1, 2, 3, 4], "label": labels}))
+    with pytest.raises(InvalidInputError, match=message):
+        load(write({"x_0": [1, 2, 3, 4], "label": labels}), modalities=["x"])
+
+
+def test_a_column_of_labels_with_nothing_in_it_is_refused(write):
+    with pytest.raises(InvalidInputError, match=r"`label` in .* 2 of 2 are missing: in rows 0, 1 "):
+        load(write({"x": [1, 2], "label": [None, None]}))
+
+
+def test_an_empty_id_is_refused(write):
+    with pytest.raises(InvalidInputError, match=r"`id` in .* 1 of 3 are empty"):
+        load(write({"x": [1, 2, 3], "id": pd.array([1, None, 2], dtype="Int64")}))
+
+
+class Name(str):
+    """A column's name that counts how often it is compared."""
+
+    __slots__ = ()
+    n_compared = 0
+    __hash__ = str.__hash__
+
+    def __eq__(self, other):
+        Name.n_compared += 1
+        return str.__eq__(self, other)
+
+
+class Counted:
+    """A table that counts the columns it gives."""
+
+    def __init__(self, table):
+        self.table, self.n_given = table, 0
+        self.num_rows, self.column = table.num_rows, table.column
+        self.names = [Name(name) for name in table.column_names]
+
+    def given(self, values):
+        self.n_given += len(values)
+        return values
+
+    column_names = property(lambda self: self.given(self.names))
+    columns = property(lambda self: self.given(self.table.columns))
+    types = property(lambda self: self.given(self.table.schema.types))
+    schema = property(lambda self: self)
+
+
+@pytest.mark.parametrize("modalities", [None, ["x"]], ids=str)
+def test_each_column_is_looked_at_a_few_times_however_many_there_are(
+    write, monkeypatch, modalities
+):
+    n = 400
+    path = write({**{f"x_{i}": [i, 0.5] for i in range(n)}, "label": ["a", "b"], "id": [7, 8]})
+    read, counted = tables._read, []
+
+    def counting(path):
+        counted.append(Counted(read(path)))
+        return counted[0]
+
+    monkeypatch.setattr(tables, "_read", counting)
+    monkeypatch.setattr(Name, "n_compared", 0)
+    data = load(path, modalities=modalities)
+    np.testing.assert_array_equal(data.vectors, [np.arange(n), np.full(n, 0.5)])
+    assert counted[0].n_given <= 10 * n
+    assert Name.n_compared <= 20 * n
 
 
 def test_fractions_are_no_class_numbers(write):

@@ -10,12 +10,12 @@ from sklearn.datasets import load_digits
 
 import kinhash
 from kinhash import MultimodalSparseHash, Pairs
-from kinhash.errors import CollapseWarning, InvalidInputError, NotFittedError
+from kinhash.errors import CollapseWarning, ConstantColumnWarning, InvalidInputError, NotFittedError
 from kinhash.methods import CCAITQ, CMSSH, MULTIMODAL_METHODS
 from kinhash.metrics import evaluate_codes
 
 # Small parts of digits have columns that are constant.
-pytestmark = pytest.mark.filterwarnings("ignore:.*are constant:UserWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::kinhash.errors.ConstantColumnWarning")
 
 QUICK = {"multimodal-sparsehash": {"max_steps": 150, "n_anchors": 200}}
 WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
@@ -397,5 +397,5 @@ def test_a_failed_fit_leaves_a_fitted_model_as_it_was(described):
 def test_columns_that_are_constant_are_named_with_their_modality(halves):
     X, y = halves
     X = {name: np.c_[values, np.ones(len(y))] for name, values in X.items()}
-    with pytest.warns(UserWarning, match="1 of 32 columns of 'upper' are constant"):
+    with pytest.warns(ConstantColumnWarning, match="1 of 32 columns of 'upper' are constant"):
         quick("cca-itq").fit(X, y)

@@ -112,7 +112,7 @@ def test_k_means_finds_far_clusters(rng):
     assert np.array_equal(k_means(np.repeat(corners, 3, axis=0), 6, rng), corners)
 
 
-@pytest.mark.filterwarnings("ignore:.*columns of `X` are constant")
+@pytest.mark.filterwarnings("ignore::kinhash.errors.ConstantColumnWarning")
 @pytest.mark.parametrize("n_layers", [1, 2])
 def test_it_beats_random_projections_on_digits(n_layers):
     X, y = load_digits(return_X_y=True)

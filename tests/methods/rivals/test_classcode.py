@@ -53,7 +53,7 @@ def test_labels_of_any_type_will_do():
     assert ClassCode(n_bits=9).fit(X, names).encode(X) == ClassCode(n_bits=9).fit(X, y).encode(X)
 
 
-@pytest.mark.filterwarnings("ignore:.*columns of `X` are constant")
+@pytest.mark.filterwarnings("ignore::kinhash.errors.ConstantColumnWarning")
 def test_it_beats_random_projections_on_digits():
     X, y = load_digits(return_X_y=True)
     found = {}

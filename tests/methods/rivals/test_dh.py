@@ -11,7 +11,7 @@ from kinhash.metrics import evaluate_codes
 from kinhash.pairs import LabelSource
 
 # Small parts of digits have columns that are constant.
-pytestmark = pytest.mark.filterwarnings("ignore:.*columns of `X` are constant:UserWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::kinhash.errors.ConstantColumnWarning")
 
 
 def drawn(X, y, seed=0):

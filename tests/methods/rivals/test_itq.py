@@ -10,7 +10,7 @@ from kinhash.methods.rivals import itq
 from kinhash.metrics import evaluate_codes
 
 # Small parts of digits have columns that are constant.
-pytestmark = pytest.mark.filterwarnings("ignore:.*columns of `X` are constant:UserWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::kinhash.errors.ConstantColumnWarning")
 
 
 def mean_ap(model, X, y):

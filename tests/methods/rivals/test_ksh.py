@@ -4,7 +4,7 @@ import scipy.sparse
 from sklearn.datasets import load_digits, make_blobs
 
 import kinhash
-from kinhash.errors import InvalidInputError
+from kinhash.errors import ConstantColumnWarning, InvalidInputError
 from kinhash.methods import KSH, LSH
 from kinhash.methods.rivals.ksh import Similarity, ascend, learn_bits
 from kinhash.methods.supervision.rows import label_source
@@ -104,7 +104,7 @@ def test_the_spectral_start_maximises_the_relaxed_objective(rng):
     assert quotient(W[0]) >= max(quotient(a) for a in rng.normal(size=(500, 5))) - 1e-4
 
 
-@pytest.mark.filterwarnings("ignore:.*columns of `X` are constant")
+@pytest.mark.filterwarnings("ignore::kinhash.errors.ConstantColumnWarning")
 def test_it_beats_random_projections_on_digits():
     X, y = load_digits(return_X_y=True)
     found = {}
@@ -193,7 +193,9 @@ def test_unusable_data_is_refused_and_changes_nothing(blobs):
 def test_constant_columns_are_ignored_with_a_warning(blobs):
     X, y = blobs
     wide = np.column_stack([X, np.full(200, 3.0)])
-    with pytest.warns(UserWarning, match=r"1 of 7 columns of `X` are constant .* 6\.") as caught:
+    with pytest.warns(
+        ConstantColumnWarning, match=r"1 of 7 columns of `X` are constant .* 6\."
+    ) as caught:
         model = KSH(n_bits=8).fit(wide, y)
     assert caught[0].filename == __file__
     assert model.encode(wide) == KSH(n_bits=8).fit(X, y).encode(X)

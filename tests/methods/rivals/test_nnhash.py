@@ -13,7 +13,7 @@ from kinhash.metrics import evaluate_codes
 from kinhash.training.losses import ContrastiveLoss
 
 # Small parts of digits have columns that are constant.
-pytestmark = pytest.mark.filterwarnings("ignore:.*columns of `X` are constant:UserWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::kinhash.errors.ConstantColumnWarning")
 
 
 def measures(model, X, y):

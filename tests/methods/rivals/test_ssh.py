@@ -4,13 +4,13 @@ from sklearn.datasets import make_blobs
 
 import kinhash
 from kinhash import Pairs
-from kinhash.errors import InvalidInputError
+from kinhash.errors import ConstantColumnWarning, InvalidInputError
 from kinhash.methods import LSH, SSH
 from kinhash.methods.parts.boosting import reweighted
 from kinhash.metrics import evaluate_codes
 
 # Small parts of digits have columns that are constant.
-pytestmark = pytest.mark.filterwarnings("ignore:.*columns of `X` are constant:UserWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::kinhash.errors.ConstantColumnWarning")
 
 
 def mean_ap(model, X, y):
@@ -78,7 +78,7 @@ def test_tags_pairs_and_vectors_alone_teach_too(digits):
 def test_constant_columns_have_no_say(digits):
     X, y = digits
     wide = np.hstack([X, np.full((len(X), 1), 7.0)])
-    with pytest.warns(UserWarning, match="1 of 54 columns of `X` are constant"):
+    with pytest.warns(ConstantColumnWarning, match="1 of 54 columns of `X` are constant"):
         model = SSH(8).fit(wide, y)
     codes = model.encode(wide)
     wide[:, -1] = -3

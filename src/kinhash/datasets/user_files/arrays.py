@@ -20,7 +20,7 @@ from kinhash.datasets.user_files.fields import (
     as_vectors,
     check_paired,
     choose,
-    vectors_of,
+    first_vectors,
 )
 from kinhash.errors import InvalidInputError
 
@@ -103,7 +103,7 @@ def read_npz_modalities(
             numbers, names = as_labels(*_read(path, archive, label_array))
         return Dataset(
             path.stem,
-            vectors_of(values),
+            first_vectors(values),
             labels=numbers,
             names=names,
             ids=None if id_array is None else as_ids(*_read(path, archive, id_array)),

@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from kinhash.arrays import Array
 from kinhash.errors import InvalidInputError
+from kinhash.labels import check_complete, missing_rows
 
 Labels = npt.NDArray[np.int64] | npt.NDArray[np.uint8]
 
@@ -48,7 +49,17 @@ def as_vectors(array: Array, source: str) -> npt.NDArray[np.float32]:
 
 
 def as_labels(array: Array, source: str) -> tuple[Labels, tuple[str, ...] | None]:
-    """Return class numbers, or a 0/1 matrix, and the names if the classes were given by name."""
+    """Return class numbers, or a 0/1 matrix, and the names if the classes were given by name.
+
+    Raises:
+        InvalidInputError: Labels are missing (NaN or empty), or cannot be used.
+    """
+    if array.ndim == 1 and array.dtype.kind in "UST":
+        array = _decoded(array, source)
+        missing = array == ""
+    else:
+        missing = missing_rows(array)
+    check_complete(source, missing, drop="Remove those rows from the file")
     if array.ndim == 2 and array.dtype.kind in "fiub":
         if not np.isin(array, (0, 1)).all():
             raise InvalidInputError(
@@ -62,7 +73,8 @@ def as_labels(array: Array, source: str) -> tuple[Labels, tuple[str, ...] | None
             f"got {array.dtype} of shape {array.shape}."
         )
     if array.dtype.kind in "UST":
-        return _factorised(array, source)
+        names, numbers = np.unique(array, return_inverse=True)
+        return numbers.astype(np.int64), tuple(str(name) for name in names)
     return _whole_numbers(array, source), None
 
 
@@ -89,16 +101,9 @@ def check_paired(modalities: Mapping[str, Any], source: str) -> None:
             )
 
 
-def vectors_of(modalities: Mapping[str, Any]) -> npt.NDArray[np.float32]:
-    """Return what stands for the items where one kind of vectors is wanted: the first there is.
-
-    Of texts alone, the vectors are how many letters each has.
-    """
-    for values in modalities.values():
-        if isinstance(values, np.ndarray):
-            return values
-    texts = next(iter(modalities.values()))
-    return np.array([[len(text)] for text in texts], np.float32)
+def first_vectors(modalities: Mapping[str, Any]) -> npt.NDArray[np.float32] | None:
+    """Return what stands for the items where one kind of vectors is wanted; None of texts alone."""
+    return next((one for one in modalities.values() if isinstance(one, np.ndarray)), None)
 
 
 def _decoded(array: Array, source: str) -> Array:
@@ -109,15 +114,6 @@ def _decoded(array: Array, source: str) -> Array:
         return np.char.decode(array, "utf-8")
     except UnicodeDecodeError as error:
         raise InvalidInputError(f"{source} must hold text in UTF-8: {error}.") from error
-
-
-def _factorised(array: Array, source: str) -> tuple[npt.NDArray[np.int64], tuple[str, ...]]:
-    array = _decoded(array, source)
-    names, numbers = np.unique(array, return_inverse=True)
-    if names.size and names[0] == "":
-        n_missing = int((array == "").sum())
-        raise InvalidInputError(f"{source} must name a class for each item, {n_missing} are empty.")
-    return numbers.astype(np.int64), tuple(str(name) for name in names)
 
 
 def as_ids(array: Array, source: str) -> npt.NDArray[np.int64]:

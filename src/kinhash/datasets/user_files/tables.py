@@ -13,7 +13,7 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from kinhash.datasets.dataset import Dataset
-from kinhash.datasets.user_files.fields import as_ids, as_labels, as_vectors, choose, vectors_of
+from kinhash.datasets.user_files.fields import as_ids, as_labels, as_vectors, choose, first_vectors
 from kinhash.errors import InvalidInputError
 
 # What pandas calls the index that it writes as one more column of a .csv or .parquet file.
@@ -75,7 +75,7 @@ def read_table_modalities(
     numbers, names = _labels(path, table, label_column)
     return Dataset(
         path.stem,
-        vectors_of(values),
+        first_vectors(values),
         labels=numbers,
         names=names,
         ids=_ids(path, table, id_column),
@@ -117,8 +117,9 @@ def _labels(path: Path, table: Any, column: str | None) -> tuple[Any, tuple[str,
 def _ids(path: Path, table: Any, column: str | None) -> npt.NDArray[np.int64] | None:  # noqa: ANN401
     if column is None:
         return None
-    source = f"`{column}` in {path}"
-    return as_ids(_values(table.column(column), source), source)
+    source, values = f"`{column}` in {path}", table.column(column)
+    _check_complete(values, source)
+    return as_ids(_values(values, source), source)
 
 
 def _read(path: Path) -> Any:  # noqa: ANN401  (pyarrow has no types)
@@ -152,7 +153,8 @@ def _check_header(path: Path, names: list[str]) -> None:
 
 
 def _only_list(path: Path, table: Any, names: list[str]) -> str | None:  # noqa: ANN401
-    lists = [name for name in names if _is_list(table.schema.types[table.column_names.index(name)])]
+    kinds = dict(zip(table.column_names, table.schema.types, strict=True))
+    lists = [name for name in names if _is_list(kinds[name])]
     if len(lists) > 1:
         raise InvalidInputError(
             f"{path} has several columns of lists: {_listed(lists)}. Name one with `features`."
@@ -176,10 +178,11 @@ def _from_lists(column: Any, source: str) -> npt.NDArray[np.float32]:  # noqa: A
 
 def _from_numbers(path: Path, table: Any, names: list[str]) -> npt.NDArray[np.float32]:  # noqa: ANN401
     """Return the vectors whose coordinates are the columns called `names`, in the table's order."""
+    wanted = set(names)
     columns = [
         (name, column)
         for name, column in zip(table.column_names, table.columns, strict=True)
-        if name in names
+        if name in wanted
     ]
     foreign = [f"{name} ({column.type})" for name, column in columns if not _is_number(column.type)]
     if foreign:
@@ -203,14 +206,15 @@ def _from_numbers(path: Path, table: Any, names: list[str]) -> npt.NDArray[np.fl
 
 
 def _values(column: Any, source: str) -> npt.NDArray[Any]:  # noqa: ANN401
-    """Return a complete column of numbers or text."""
+    """Return a column of numbers or text; what is empty becomes NaN or an empty text."""
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
-    _check_complete(column, source)
+    if pa.types.is_null(column.type):  # a column of a .csv file with nothing in it
+        return np.full(len(column), np.nan)
     if _is_number(column.type):
         return _numbers(column)
     if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
-        return np.array(column.to_pylist(), dtype=np.str_)
+        return np.array([text or "" for text in column.to_pylist()], dtype=np.str_)
     raise InvalidInputError(f"{source} must hold whole numbers or text, got {column.type}.")
 
 

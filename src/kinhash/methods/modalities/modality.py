@@ -1,7 +1,6 @@
 """`Modality`: one kind of vectors, or texts, as a method with several modalities takes them in."""
 
 import dataclasses
-import warnings
 from collections.abc import Mapping
 from typing import Any, Self, TypeVar
 
@@ -10,8 +9,8 @@ import scipy.sparse
 from sklearn.utils.validation import check_array
 
 from kinhash.arrays import Array
-from kinhash.encoders import check_finite_entries, is_sparse
-from kinhash.errors import InvalidInputError, unknown_name
+from kinhash.encoders import check_finite, is_sparse
+from kinhash.errors import ConstantColumnWarning, InvalidInputError, unknown_name, warn
 from kinhash.methods.standardisation import check_varies, standardisation
 from kinhash.vocabulary import Words, are_texts
 
@@ -69,11 +68,10 @@ class Modality:
                 f"All columns of {name!r} are constant: there is nothing to learn."
             )
         if constant.any():
-            warnings.warn(
+            warn(
                 f"{constant.sum()} of {len(constant)} columns of {name!r} are constant and are "
                 "ignored.",
-                UserWarning,
-                stacklevel=6,
+                ConstantColumnWarning,
             )
         return cls(name, vectors, present, words, mean, scale)
 
@@ -200,10 +198,11 @@ def as_rows(name: str, values: Any) -> Any:  # noqa: ANN401 - whatever the user 
         raise InvalidInputError(f"Modality {name!r} cannot be used: {error}") from error
     if not is_sparse(checked):
         return np.asarray(checked)
-    rows = scipy.sparse.csr_array(checked).astype(np.float32)
+    rows = scipy.sparse.csr_array(checked)
+    _named(name, lambda: check_finite(rows))
+    rows = rows.astype(np.float32)
     rows.sum_duplicates()
     rows.eliminate_zeros()
-    _named(name, lambda: check_finite_entries(rows))
     return rows
 
 

@@ -8,7 +8,9 @@ import scipy.sparse
 from sklearn.neighbors import NearestNeighbors
 
 from kinhash.arrays import Array
+from kinhash.encoders import CHUNK_ROWS, check_finite
 from kinhash.errors import InvalidInputError
+from kinhash.labels import check_complete, label_array, missing_rows
 from kinhash.pairs import LabelSource, MetricSource, Pairs, PairSource, Source, TagSource
 
 logger = logging.getLogger(__name__)
@@ -72,6 +74,7 @@ def from_labels(
     n_rows: int,
     *,
     else_: str = ", or leave `y` out to learn from the vectors alone",
+    needed: Array | None = None,
 ) -> LabelSource | TagSource:
     """Return the source for class labels, or for tags in a 0/1 matrix.
 
@@ -79,14 +82,19 @@ def from_labels(
         y: One label or row of tags for each training row.
         n_rows: How many there must be.
         else_: What the user may do instead, in an error.
+        needed: `(n,)` booleans: rows whose label may not be missing; None means all.
 
     Raises:
         InvalidInputError: `y` cannot be used.
     """
-    labels: Any = y if scipy.sparse.issparse(y) else np.asarray(y)
+    labels: Any = label_array("`y`", y)
     n_labels = labels.shape[0] if labels.ndim else 0
     if n_labels != n_rows:
         raise InvalidInputError(f"`y` has {n_labels} labels but `X` has {n_rows} rows.")
+    missing = missing_rows(labels)
+    if needed is not None:
+        missing &= needed
+    check_complete("`y`", missing, drop="Drop those rows from `X` and `y`")
     if labels.ndim == 2 and labels.shape[1] > 1:
         return _from_tags(labels)
     if scipy.sparse.issparse(labels) or labels.ndim > 2:
@@ -97,16 +105,16 @@ def from_labels(
 
 
 def _from_classes(labels: Array, else_: str) -> LabelSource:
-    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
-        row = int(np.argmax(~np.isfinite(labels)))
-        raise InvalidInputError(f"`y` contains NaN or infinity in row {row}. Drop unlabelled rows.")
-    if labels.dtype.kind == "O":
-        labels = labels.astype(str)
+    if labels.dtype.kind == "f" and np.isinf(labels).any():
+        row = int(np.argmax(np.isinf(labels)))
+        raise InvalidInputError(
+            f"`y` contains infinity in row {row}. Drop that row from `X` and `y`."
+        )
     source = LabelSource.from_labels(labels)
     sizes = np.bincount(source.labels)
     if len(sizes) == 1:
         raise InvalidInputError(
-            f"`y` has a single class, {labels[0].item()!r}; learning codes needs at least two. "
+            f"`y` has a single class, {labels.tolist()[0]!r}; learning codes needs at least two. "
             f"Add rows of other classes{else_}."
         )
     if sizes.max() == 1:
@@ -148,6 +156,8 @@ def nearest(
 
 
 def _from_vectors(X: Any, n_neighbors: int, threshold: float | None, seed: int) -> Source:  # noqa: ANN401 - an array or csr
+    for start in range(0, X.shape[0], CHUNK_ROWS):
+        check_finite(X[start : start + CHUNK_ROWS], first_row=start)
     left, right, distances = nearest(X, n_neighbors, seed)
     if threshold is None:
         return PairSource.from_pairs(Pairs(left, right), X.shape[0])

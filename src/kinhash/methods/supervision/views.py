@@ -15,6 +15,7 @@ import scipy.sparse
 from kinhash.arrays import Array
 from kinhash.encoders import is_sparse
 from kinhash.errors import InvalidInputError, unknown_name
+from kinhash.labels import check_complete, joined, label_array, missing_rows
 from kinhash.methods.modalities.modality import Modality, check_paired
 from kinhash.methods.supervision.rows import from_labels, nearest
 from kinhash.pairs import Pairs, PairSource, Source, Views
@@ -53,14 +54,15 @@ def view_source(
     source: Source
     if y is not None:
         else_ = ", or leave `y` out"
-        labelled = from_labels(_stacked_labels(modalities, y), len(present), else_=else_)
+        stacked = _stacked_labels(modalities, y)
+        labelled = from_labels(stacked, len(present), else_=else_, needed=present)
         source = dataclasses.replace(labelled, units=np.flatnonzero(present))
         n_rows = {modality.n_rows for modality in modalities.values()}
         if len(n_rows) == 1 and not (isinstance(y, Mapping) and len(y) > 1):  # rows are paired
             of_items = next(iter(y.values())) if isinstance(y, Mapping) else y
-            there = np.flatnonzero(present.reshape(len(modalities), -1).any(axis=0))
-            items = from_labels(of_items, n_rows.pop(), else_=else_)
-            items = dataclasses.replace(items, units=there)
+            there = np.asarray(present.reshape(len(modalities), -1).any(axis=0))
+            items = from_labels(of_items, n_rows.pop(), else_=else_, needed=there)
+            items = dataclasses.replace(items, units=np.flatnonzero(there))
             return Views(source, starts, items=items, present=present)
     else:
         if pairs is None:
@@ -76,21 +78,25 @@ def view_source(
 
 
 def _stacked_labels(modalities: Mapping[str, Modality], y: Any) -> Any:  # noqa: ANN401 - see above
-    """Return the labels of all views."""
-    if not isinstance(y, Mapping):
+    """Return the labels of all views; none of a view that is there may be missing."""
+    by_name = isinstance(y, Mapping)
+    if not by_name:
         check_paired(modalities, _UNPAIRED)
         y = dict.fromkeys(modalities, y)
     for name in y:
         if name not in modalities:
             raise unknown_name("modality in `y`", str(name), tuple(modalities))
-    labels: dict[str, Any] = {
-        name: one if is_sparse(one) else np.asarray(one) for name, one in y.items()
-    }
+    labels: dict[str, Any] = {name: label_array("`y`", one) for name, one in y.items()}
     for name, one in labels.items():
         n_rows, n_labels = modalities[name].n_rows, one.shape[0] if one.ndim else 0
         if n_labels != n_rows:
             raise InvalidInputError(f"`y` has {n_labels} labels but {name!r} has {n_rows} rows.")
-    return _stack([_labels_of(name, modalities, labels) for name in modalities])
+    stacked = [_labels_of(name, modalities, labels) for name in modalities]
+    for modality, one in zip(modalities.values(), stacked, strict=True):
+        what = f"`y` of {modality.name!r}" if by_name else "`y`"
+        missing = missing_rows(one) & modality.present
+        check_complete(what, missing, drop="Drop those rows from `X` and `y`")
+    return _stack(stacked)
 
 
 def _labels_of(name: str, modalities: Mapping[str, Modality], labels: Mapping[str, Any]) -> Any:  # noqa: ANN401 - an array or sparse
@@ -116,7 +122,7 @@ def _stack(labels: list[Any]) -> Any:  # noqa: ANN401 - an array or csr
         )
     if any(is_sparse(one) for one in labels):
         return scipy.sparse.vstack([scipy.sparse.csr_array(one) for one in labels])
-    return np.concatenate(labels)
+    return joined(labels)
 
 
 def _pairs_of_items(modalities: Mapping[str, Modality], pairs: Any) -> list[Listed]:  # noqa: ANN401 - to be checked

@@ -14,6 +14,7 @@ from kinhash.codes import Codes
 from kinhash.datasets import Dataset, Split, load
 from kinhash.datasets.dataset import rows_of
 from kinhash.datasets.digit_words import NAMES, TRAITS
+from kinhash.errors import ConstantColumnWarning
 from kinhash.index.reference import search_top_k
 from kinhash.methods import CMSSH, MultimodalMethod, MultimodalSparseHash
 from kinhash.metrics import evaluate_codes
@@ -114,7 +115,7 @@ def _words_for(digit: int) -> set[str]:
 def _fit(method: MultimodalMethod, data: Dataset, part: Split) -> None:
     with warnings.catch_warnings():
         # Some corner pixels of digits are always blank: nothing that a reader could act upon.
-        warnings.filterwarnings("ignore", r".*columns of 'image' are constant", UserWarning)
+        warnings.simplefilter("ignore", ConstantColumnWarning)
         method.fit(
             {name: rows_of(values, part.train) for name, values in _modalities(data).items()},
             _labels(data)[part.train],
