@@ -218,18 +218,59 @@ def test_iteration_gives_batches_of_one():
 
 @pytest.mark.parametrize("row", [6, -7, np.int64(6)])
 def test_a_row_out_of_range_is_an_index_error_with_both_numbers(row):
-    with pytest.raises(IndexError, match=rf"row {row} of 6 codes"):
+    with pytest.raises(IndexError, match=rf"There is no row {row} of 6 codes"):
         random_codes(6, 70)[row]
 
 
 @pytest.mark.parametrize(
     "rows",
-    [(0, 0), (slice(None), 0), (slice(None), slice(1)), None, True, [[0, 1], [2, 3]]],
+    [
+        (0, 0),
+        (slice(None), 0),
+        (slice(None), slice(1)),
+        (slice(None), slice(None, None, -1)),
+        (slice(None), [1, 0]),
+        (),
+        (0,),
+        None,
+        Ellipsis,
+        True,
+        np.True_,
+        1.0,
+        np.float32(1),
+        [0.0, 1.0],
+        "0",
+        ["0"],
+        [[0, 1], [2, 3]],
+        [[0], [1, 2]],
+        np.ones((6, 2), bool),
+        np.zeros((0, 2), np.int64),
+        {0},
+    ],
     ids=str,
 )
 def test_only_rows_can_be_indexed(rows):
-    with pytest.raises(IndexError, match="indexed by row"):
+    for codes in (random_codes(6, 70), random_codes(6, 70)[:0]):
+        with pytest.raises(IndexError, match="Codes are indexed by row: an int, a slice, a mask"):
+            codes[rows]
+
+
+@pytest.mark.parametrize("length", [0, 1, 5, 7])
+def test_a_mask_has_an_entry_for_each_code(length):
+    with pytest.raises(IndexError, match=f"over 6 codes must have 6 entries, got {length}"):
+        random_codes(6, 70)[np.ones(length, bool)]
+
+
+@pytest.mark.parametrize("rows", [[0, 6], [-7], np.array([2**63], np.uint64)])
+def test_row_numbers_out_of_range_are_named(rows):
+    with pytest.raises(IndexError, match=rf"There is no row {rows[-1]} of 6 codes"):
         random_codes(6, 70)[rows]
+
+
+def test_a_reversed_batch_has_whole_codes():
+    codes = random_codes(6, 70)
+    np.testing.assert_array_equal(codes[::-1].to_dense(), codes.to_dense()[::-1])
+    assert Codes(codes[::-1].words, 70) == codes[::-1]
 
 
 def test_concatenation_keeps_order():

@@ -1,5 +1,14 @@
+import contextlib
+import fcntl
 import json
+import os
+import signal
+import stat
 import struct
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -7,7 +16,7 @@ import pytest
 import safetensors.numpy
 
 import kinhash
-from kinhash import Codes, SparseHash, storage
+from kinhash import Codes, HammingIndex, SparseHash, storage
 from kinhash.errors import FormatError, InvalidInputError
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -18,6 +27,19 @@ def model_file(tmp_path, tiny_model):
     path = tmp_path / "model.kinhash"
     tiny_model.save(path)
     return path
+
+
+def save(path, text):
+    with storage.atomic(path) as part:
+        part.write_text(text)
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def mode(path):
+    return stat.S_IMODE(os.lstat(path).st_mode)
 
 
 def rewrite(path, **changes):
@@ -73,7 +95,7 @@ def test_files_of_every_past_format_load_for_ever(version):
 
 def test_every_truncation_is_a_format_error(model_file):
     raw = model_file.read_bytes()
-    for length in [*range(64), *range(64, len(raw), 97), len(raw) - 1]:
+    for length in [*range(1, 64), *range(64, len(raw), 97), len(raw) - 1]:
         model_file.write_bytes(raw[:length])
         with pytest.raises(FormatError, match=r"cut short|damaged"):
             kinhash.load(model_file)
@@ -90,7 +112,7 @@ def test_every_flipped_byte_is_a_format_error(model_file, rng):
             kinhash.load(model_file)
 
 
-@pytest.mark.parametrize("content", [b"", b"PK\x03\x04" * 9, b"\x80\x04pickle", b"{}" * 20])
+@pytest.mark.parametrize("content", [b"PK\x03\x04" * 9, b"\x80\x04pickle", b"{}" * 20])
 def test_foreign_files_are_refused(tmp_path, content):
     path = tmp_path / "foreign.kinhash"
     path.write_bytes(content)
@@ -149,12 +171,300 @@ def test_an_interrupted_save_leaves_the_old_file_and_no_rest(model_file, monkeyp
     with pytest.raises(InvalidInputError, match="no space left on device"):
         tiny_model.save(model_file)
     assert model_file.read_bytes() == before
-    assert [p.name for p in model_file.parent.iterdir()] == ["model.kinhash"]
+    assert names(model_file.parent) == ["model.kinhash"]
 
 
-def test_saved_files_have_the_permissions_of_any_new_file(model_file, tmp_path):
-    (tmp_path / "plain").touch()
-    assert model_file.stat().st_mode == (tmp_path / "plain").stat().st_mode
+def test_new_files_have_the_permissions_of_any_new_file(tmp_path):
+    before = os.umask(0o027)
+    try:
+        save(tmp_path / "saved", "new")
+        (tmp_path / "plain").touch()
+    finally:
+        os.umask(before)
+    assert mode(tmp_path / "saved") == mode(tmp_path / "plain") == 0o640
+
+
+def test_a_save_leaves_the_umask_of_the_process_alone(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "umask", lambda _: pytest.fail("other threads make files meanwhile"))
+    save(tmp_path / "file", "new")
+    save(tmp_path / "file", "newer")
+
+
+@pytest.mark.parametrize("permissions", [0o600, 0o640, 0o666, 0o444, 0o755])
+def test_a_replaced_file_keeps_its_permissions(tmp_path, permissions):
+    path = tmp_path / "file"
+    path.touch()
+    path.chmod(permissions)
+    save(path, "new")
+    assert path.read_text() == "new"
+    assert mode(path) == permissions
+
+
+def test_a_private_file_is_never_readable_by_others_while_it_is_replaced(tmp_path):
+    path = tmp_path / "file"
+    path.touch()
+    path.chmod(0o600)
+    with storage.atomic(path) as part:
+        assert mode(part) == 0o600
+        path.chmod(0o640)
+    assert mode(path) == 0o640
+
+
+def owned_by_another(path, monkeypatch):
+    """Let the file have an owner and a group that are not ours, whoever runs this."""
+    true_stat = os.stat
+
+    def changed(*arguments, **options):
+        found = true_stat(*arguments, **options)
+        if Path(arguments[0]) != path:
+            return found
+        values = list(found)
+        values[4], values[5] = 12345, 54321
+        return os.stat_result(values)
+
+    monkeypatch.setattr(os, "stat", changed)
+    monkeypatch.setattr(Path, "stat", changed)
+
+
+def test_a_replaced_file_keeps_its_owner_and_group_where_that_is_allowed(tmp_path, monkeypatch):
+    path = tmp_path / "file"
+    path.touch()
+    path.chmod(0o640)
+    owned_by_another(path, monkeypatch)
+    given = []
+    monkeypatch.setattr(os, "fchown", lambda _, *ids: given.append(ids))
+    save(path, "new")
+    assert given == [(12345, 54321)]
+    assert mode(path) == 0o640
+
+
+def test_another_group_is_not_given_what_the_group_of_the_old_file_had(tmp_path, monkeypatch):
+    path = tmp_path / "file"
+    path.touch()
+    path.chmod(0o664)
+    owned_by_another(path, monkeypatch)
+    tried = []
+
+    def refused(_, *ids):
+        tried.append(ids)
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "fchown", refused)
+    save(path, "new")
+    assert tried == [(12345, 54321), (-1, 54321)]
+    assert mode(path) == 0o644
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_a_save_writes_through_a_symbolic_link(tmp_path, there):
+    (tmp_path / "store").mkdir()
+    target, link, chain = tmp_path / "store" / "v1", tmp_path / "link", tmp_path / "chain"
+    link.symlink_to(Path("store") / "v1")
+    chain.symlink_to("link")
+    if there:
+        target.write_text("old")
+        target.chmod(0o600)
+    save(chain, "new")
+    assert chain.is_symlink()
+    assert link.is_symlink()
+    assert not target.is_symlink()
+    assert target.read_text() == "new"
+    assert not there or mode(target) == 0o600
+    assert names(tmp_path) == ["chain", "link", "store"]
+    assert names(tmp_path / "store") == ["v1"]
+
+
+def test_what_is_no_file_is_not_replaced(tmp_path):
+    (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "circle").symlink_to("circle")
+    for name, message in (
+        ("folder", "it is a folder. Name a file in it"),
+        ("pipe", "it is not a regular file"),
+        ("circle", "too many levels of symbolic links"),
+    ):
+        with pytest.raises(InvalidInputError, match=f"Cannot write .*{name}: {message}"):
+            save(tmp_path / name, "new")
+    assert names(tmp_path) == ["circle", "folder", "pipe"]
+
+
+def test_the_file_is_synced_before_and_the_folder_after_the_rename(tmp_path, monkeypatch):
+    path, steps = tmp_path / "file", []
+    fsync, replace = os.fsync, Path.replace
+
+    def synced(descriptor):
+        is_folder = stat.S_ISDIR(os.fstat(descriptor).st_mode)
+        same = os.path.samestat(os.fstat(descriptor), tmp_path.stat())
+        steps.append(("folder", same) if is_folder else ("file", os.fstat(descriptor).st_size))
+        fsync(descriptor)
+
+    def renamed(part, target):
+        steps.append(("rename", target))
+        return replace(part, target)
+
+    monkeypatch.setattr(os, "fsync", synced)
+    monkeypatch.setattr(Path, "replace", renamed)
+    save(path, "12345")
+    assert steps == [("file", 5), ("rename", path), ("folder", True)]
+
+
+def test_a_folder_that_cannot_be_synced_is_an_error(tmp_path, monkeypatch):
+    fsync = os.fsync
+
+    def broken(descriptor):
+        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            raise OSError(5, "Input/output error")
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", broken)
+    with pytest.raises(InvalidInputError, match="input/output error"):
+        save(tmp_path / "file", "new")
+
+
+@pytest.mark.parametrize("name", ["n" * 255, "\N{GREEK SMALL LETTER PI}" * 127, "a[b]*.(c)"])
+def test_any_name_that_a_file_can_have_can_be_saved(tmp_path, name):
+    save(tmp_path / name, "old")
+    save(tmp_path / name, "new")
+    assert (tmp_path / name).read_text() == "new"
+    assert names(tmp_path) == [name]
+
+
+SAVER = """
+import sys, time
+from kinhash import storage
+with storage.atomic(sys.argv[1]) as part:
+    part.write_text("half")
+    print("middle", flush=True)
+    sys.stdin.readline()
+    part.write_text("whole")
+print("saved", flush=True)
+"""
+
+
+@contextlib.contextmanager
+def saver(path):
+    """Start a process that stops in the middle of saving `path` until it is sent a line."""
+    command = [sys.executable, "-c", SAVER, str(path)]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, **pipes) as process:
+        try:
+            assert process.stdout.readline() == "middle\n"
+            yield process
+        finally:
+            process.kill()
+
+
+def test_the_rest_of_a_killed_save_is_removed_by_the_next_one(tmp_path):
+    path = tmp_path / "file"
+    save(path, "old")
+    with saver(path) as process:
+        process.send_signal(signal.SIGKILL)
+        assert process.wait() == -signal.SIGKILL
+        assert process.stdout.read() == ""  # it never got to the end
+    (rest,) = set(names(tmp_path)) - {"file"}
+    assert (tmp_path / rest).read_text() == "half"
+    assert path.read_text() == "old"
+    for other in ("other", "file.kinhash", "fil"):
+        save(tmp_path / other, "")
+    assert rest in names(tmp_path), "the save of another file took it away"
+    save(path, "new")
+    assert path.read_text() == "new"
+    assert names(tmp_path) == ["fil", "file", "file.kinhash", "other"]
+
+
+def test_a_save_that_is_still_running_keeps_its_temporary_file(tmp_path):
+    path = tmp_path / "file"
+    with saver(path) as process:
+        save(path, "meanwhile")
+        assert path.read_text() == "meanwhile"
+        process.stdin.write("go on\n")
+        process.stdin.flush()
+        assert process.stdout.readline() == "saved\n"
+    assert path.read_text() == "whole"
+    assert names(tmp_path) == ["file"]
+
+
+def test_a_temporary_file_that_is_swept_before_it_is_locked_is_made_again(tmp_path, monkeypatch):
+    path, flock, swept = tmp_path / "file", fcntl.flock, []
+
+    def late(descriptor, how):
+        if not swept:
+            swept.extend(names(tmp_path))
+            save(path, "meanwhile")
+        flock(descriptor, how)
+
+    monkeypatch.setattr(fcntl, "flock", late)
+    save(path, "new")
+    assert len(swept) == 1
+    assert path.read_text() == "new"
+    assert names(tmp_path) == ["file"]
+
+
+def test_saves_in_many_threads_never_take_one_anothers_files(tmp_path):
+    path = tmp_path / "file"
+
+    def save_often(text):
+        for _ in range(50):
+            save(path, text)
+
+    texts = [letter * 1000 for letter in "abcd"]
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(save_often, texts))
+    assert path.read_text() in texts
+    assert names(tmp_path) == ["file"]
+
+
+def test_only_what_looks_like_a_rest_of_this_file_is_removed(tmp_path):
+    others = [".file.part", ".file.0123456789abcdeg.part", "file.0123456789abcdef.part"]
+    others += [".file.x.0123456789abcdef.part", ".fileX0123456789abcdef.part"]
+    for name in others:
+        (tmp_path / name).touch()
+    (tmp_path / "precious").write_text("kept")
+    (tmp_path / ".file.0123456789abcdef.part").symlink_to("precious")
+    save(tmp_path / "file", "new")
+    assert (tmp_path / "precious").read_text() == "kept"
+    assert names(tmp_path) == sorted([*others, "file", "precious", ".file.0123456789abcdef.part"])
+
+
+LOOP = """
+import sys
+import numpy as np
+from kinhash import Codes, HammingIndex
+small = Codes(np.arange(200_000, dtype=np.uint64)[:, None], 64)
+large = Codes(np.arange(300_000, dtype=np.uint64)[:, None], 64)
+index = HammingIndex(small[:50_000], memory="lean")
+print("ready", flush=True)
+while True:
+    small.save(sys.argv[1]), large.save(sys.argv[1]), index.save(sys.argv[2])
+"""
+
+
+def test_a_process_killed_at_any_moment_leaves_whole_files(tmp_path):
+    codes, index = tmp_path / "codes.kinhash", tmp_path / "index.kinhash"
+    in_the_middle = 0
+    for round_ in range(20):
+        command = [sys.executable, "-c", LOOP, str(codes), str(index)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+            assert process.stdout.readline() == b"ready\n"
+            deadline = time.monotonic() + 60
+            while not index.exists() and time.monotonic() < deadline:
+                time.sleep(0.005)
+            time.sleep(0.003 * round_)
+            process.kill()
+            assert process.wait() == -signal.SIGKILL
+        # A temporary file that is still there proves that the kill came in the middle of a save.
+        rests = [name for name in names(tmp_path) if name.endswith(".part")]
+        in_the_middle += bool(rests)
+        assert len(rests) <= 1
+        assert len(kinhash.load(codes).codes) in {200_000, 300_000}
+        assert len(kinhash.load(index)) == 50_000
+        index.unlink()
+        if in_the_middle == 3:
+            break
+    assert in_the_middle == 3, "no kill came in the middle: this test has shown nothing"
+    Codes.from_dense([[1]]).save(codes)
+    HammingIndex(Codes.from_dense([[1]])).save(index)
+    assert names(tmp_path) == ["codes.kinhash", "index.kinhash"]
 
 
 def test_the_header_is_plain_json(model_file):
@@ -185,8 +495,15 @@ def test_a_multimodal_model_of_this_format_encodes_as_it_did():
         (lambda m: [*m[:1], ["text", m[1][1] | {"words": [1, 2, 3, 4, 5]}]], "different words"),
         (lambda m: [["sound", m[0][1]], m[1]], "encoder has"),
         (lambda m: [["image", m[0][1] | {"encoder": "new"}], m[1]], "Unknown encoder 'new'"),
-        (lambda _: "image", "not complete"),
-        (lambda _: [["image"]], "not complete"),
+        (lambda _: "image", "`modalities` must be a list, the file has 'image'"),
+        (
+            lambda _: [["image"]],
+            "list of pairs of a name and an object, the file has \\['image'\\]",
+        ),
+        (lambda m: [m[0], m[0]], r"different names .* the file has \['image', 'image'\]"),
+        (lambda m: m[:1], r"must be two or more, .* the file has \['image'\]"),
+        (lambda m: [["", m[0][1]], m[1]], "different names that have no slash"),
+        (lambda m: [[m[0][0], m[0][1] | {"depth": 3}], m[1]], "the entry 'depth' is unknown"),
     ],
 )
 def test_unsound_modalities_are_refused(tmp_path, change, message):

@@ -97,6 +97,14 @@ float standardise(const Network& net, const float* x, float* out) {
     return total;
 }
 
+bool all_finite(const float* values, size_t n_out) {
+    Vec sum{};
+    for (size_t j = 0; j < n_out; j += LANES) sum += load(values + j) * Vec{};  // inf * 0 is NaN
+    float total = 0;
+    for (size_t i = 0; i < LANES; ++i) total += sum[i];
+    return total == 0;
+}
+
 inline Vec shrink(Vec v, Vec tau, bool two_sided) {
     if (!two_sided) return positive(v - tau);
     const Vec size = positive(magnitude(v) - tau);
@@ -158,12 +166,13 @@ size_t encode(const Network& net, const float* X, size_t begin, size_t end, uint
     std::unique_ptr<float[]> zero(new float[n_out]());
     float inverse_length[BLOCK];
     size_t first_bad = end;
+    const auto report = [&](size_t row) { first_bad = row < first_bad ? row : first_bad; };
 
     for (size_t first = begin; first < end; first += BLOCK) {
         const size_t rows = end - first < BLOCK ? end - first : BLOCK;
         for (size_t r = 0; r < rows; ++r) {
             const float squared = standardise(net, X + (first + r) * net.n_in, inputs.get() + r * stride);
-            if (!std::isfinite(squared) && first_bad == end) first_bad = first + r;
+            if (!std::isfinite(squared)) report(first + r);
             inverse_length[r] = !net.unit_length ? 1.0f : squared > 0 ? 1.0f / std::sqrt(squared) : 0.0f;
         }
         multiply(inputs.get(), stride, rows, net.W, net.n_in, zero.get(), 0, projected.get(), n_out);
@@ -177,6 +186,7 @@ size_t encode(const Network& net, const float* X, size_t begin, size_t end, uint
             for (size_t r = 0; r < rows; ++r) {
                 float* z = active.get() + r * n_out;
                 descend(net, projected.get() + r * n_out, z);
+                if (!all_finite(projected.get() + r * n_out, n_out)) report(first + r);
                 write_shrunk_code(net, z, words + (first + r) * words_per_row, words_per_plane);
             }
             continue;
@@ -189,9 +199,14 @@ size_t encode(const Network& net, const float* X, size_t begin, size_t end, uint
                           shrink(load(z + r * n_out + j), load(net.tau + j), net.two_sided));
             multiply(active.get(), n_out, rows, net.S, n_out, projected.get(), n_out, sums.get(), n_out);
             z = sums.get();
+            // After each step: the shrinkage makes 0 of a NaN, so the next would hide it.
+            for (size_t r = 0; r < rows; ++r)
+                if (!all_finite(z + r * n_out, n_out)) report(first + r);
         }
-        for (size_t r = 0; r < rows; ++r)
+        for (size_t r = 0; r < rows; ++r) {
+            if (net.n_steps == 0 && !all_finite(z + r * n_out, n_out)) report(first + r);
             write_code(net, z + r * n_out, words + (first + r) * words_per_row, words_per_plane);
+        }
     }
     return first_bad;
 }

@@ -1,6 +1,7 @@
 """`Codes`: n sparse codes, packed into 64-bit words."""
 
 import os
+import reprlib
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, Self
 
@@ -12,6 +13,8 @@ from kinhash.arrays import Array
 from kinhash.errors import FormatError, InvalidInputError
 
 MAX_BITS = 1024
+
+_ENTRIES = ("format", "kinhash", "kind", "n_bits", "signed", "made_by")  # of the header of codes
 
 
 def words_per_code(n_bits: int, *, signed: bool) -> int:
@@ -245,14 +248,12 @@ class Codes:
         return len(self._words)
 
     def __getitem__(self, rows: Any) -> "Codes":  # noqa: ANN401 - whatever NumPy takes as an index
-        """Return the codes at `rows` (an int, a slice, a mask or row numbers), always as Codes."""
-        if isinstance(rows, (int, np.integer)) and not isinstance(rows, bool):
-            if not -len(self) <= rows < len(self):
-                raise IndexError(f"row {rows} of {len(self)} codes")
-            rows = [int(rows)]
-        words = self._words[rows]
-        if words.ndim != 2 or words.shape[1] != self._words.shape[1]:
-            raise IndexError("codes are indexed by row: an int, a slice, a mask or row numbers")
+        """Return the codes at `rows` (an int, a slice, a mask or row numbers), always as Codes.
+
+        Raises:
+            IndexError: It is something else, such as a pair, or a row that there is not.
+        """
+        words = self._words[rows if type(rows) is slice else _checked_rows(rows, len(self))]
         return Codes._trusted(words, self._n_bits, signed=self._signed)
 
     def __iter__(self) -> Iterator["Codes"]:
@@ -291,19 +292,50 @@ def stored_codes(header: dict[str, Any], arrays: dict[str, Array]) -> StoredCode
     Raises:
         FormatError: Something is missing or does not fit.
     """
+    storage.check_names("entry", header, _ENTRIES)
+    storage.check_names("array", arrays, {"ids", "words"})
+    n_bits, signed = storage.value(header, "n_bits", int), storage.value(header, "signed", bool)
+    made_by = storage.value(header, "made_by", str, type(None))
+    if "words" not in arrays:
+        raise FormatError("the array `words` is missing.")
     try:
-        codes = Codes(arrays["words"], header["n_bits"], signed=header["signed"])
-        found = StoredCodes(codes, arrays.get("ids"), header["made_by"])
-    except (KeyError, TypeError, ValueError) as error:
-        raise FormatError(f"the codes are not complete: {error}.") from error
-    if found.ids is not None and (found.ids.dtype != np.int64 or found.ids.shape != (len(codes),)):
+        codes = Codes(arrays["words"], n_bits, signed=signed)
+    except InvalidInputError as error:
+        raise FormatError(str(error)) from error
+    ids = arrays.get("ids")
+    if ids is not None and (ids.dtype != np.int64 or ids.shape != (len(codes),)):
         raise FormatError(
             f"`ids` must be int64 of shape ({len(codes)},), "
-            f"the file has {found.ids.dtype} of shape {found.ids.shape}."
+            f"the file has {ids.dtype} of shape {ids.shape}."
         )
-    if found.made_by is not None and not isinstance(found.made_by, str):
-        raise FormatError(f"`made_by` must be a string or null, the file has {found.made_by!r}.")
-    return found
+    return StoredCodes(codes, ids, made_by)
+
+
+def _checked_rows(rows: Any, n: int) -> Array:  # noqa: ANN401 - whatever the user has
+    """Return a mask of `n` rows, or row numbers that are there; words are never indexed."""
+    try:
+        # A tuple would be an index of several dimensions, and None a new one.
+        array = None if isinstance(rows, tuple) else np.asarray(rows)
+    except ValueError:  # lists of different lengths
+        array = None
+    if array is not None and array.ndim == 1 and not array.size and array.dtype != bool:
+        array = array.astype(np.int64)  # an empty list has floats
+    is_number = array is not None and array.ndim <= 1 and array.dtype.kind in "iu"
+    is_mask = array is not None and array.ndim == 1 and array.dtype == bool
+    if array is None or not (is_number or is_mask):
+        raise IndexError(
+            "Codes are indexed by row: an int, a slice, a mask or row numbers, "
+            f"got {reprlib.repr(rows)}."
+        )
+    if is_mask:
+        if len(array) != n:
+            raise IndexError(f"A mask over {n} codes must have {n} entries, got {len(array)}.")
+        return array
+    numbers = array.reshape(-1)
+    wrong = numbers[(numbers < -n) | (numbers >= n)]
+    if wrong.size:
+        raise IndexError(f"There is no row {wrong[0]} of {n} codes.")
+    return numbers
 
 
 def _checked_ids(ids: npt.ArrayLike, n: int) -> Array:
@@ -314,6 +346,8 @@ def _checked_ids(ids: npt.ArrayLike, n: int) -> Array:
         )
     if checked.dtype.kind not in "iu" and checked.size:
         raise InvalidInputError(f"`ids` must be integers, got dtype {checked.dtype}.")
+    if checked.dtype == np.uint64 and checked.size and checked.max() > np.iinfo(np.int64).max:
+        raise InvalidInputError(f"`ids` must fit into int64, got {checked.max()}.")
     return checked.astype(np.int64)
 
 

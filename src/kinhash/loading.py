@@ -1,10 +1,12 @@
 """`load`: whatever is in a file that kinhash wrote."""
 
 import os
+import reprlib
 from pathlib import Path
 from typing import Any
 
 from kinhash import storage
+from kinhash.arrays import Array
 from kinhash.codes import stored_codes
 from kinhash.errors import FormatError
 from kinhash.index.hamming import HammingIndex
@@ -24,17 +26,22 @@ def load(path: str | os.PathLike[str]) -> Any:  # noqa: ANN401 - the file says w
     if storage.is_index(path):
         return HammingIndex.load(path)
     header, arrays = storage.read(path)
-    known: dict[str, type[HashMethod | MultimodalMethod]] = {**METHODS, **MULTIMODAL_METHODS}
     try:
-        if header["kind"] == "codes":
-            return stored_codes(header, arrays)
-        if header["kind"] == "model" and header["method"] in known:
-            return known[header["method"]]._restore(header, arrays)  # noqa: SLF001 - its other half
+        return _restored(header, arrays)
     except FormatError as error:
         raise FormatError(f"{path}: {error}") from error
-    except (KeyError, TypeError, ValueError) as error:
-        raise FormatError(f"{path} is not complete: {error}.") from error
-    raise FormatError(
-        f"{path} holds a {header.get('method', header['kind'])!r}; this release reads codes, "
-        f"indexes and the methods {', '.join(sorted(known))}. Upgrade kinhash."
-    )
+
+
+def _restored(header: dict[str, Any], arrays: dict[str, Array]) -> Any:  # noqa: ANN401 - as `load`
+    kind = storage.value(header, "kind", str)
+    storage.value(header, "kinhash", str)
+    if kind == "codes":
+        return stored_codes(header, arrays)
+    known: dict[str, type[HashMethod | MultimodalMethod]] = {**METHODS, **MULTIMODAL_METHODS}
+    method = storage.value(header, "method", str) if kind == "model" else kind
+    if kind != "model" or method not in known:
+        raise FormatError(
+            f"the file holds a {reprlib.repr(method)}; this release reads codes, indexes and the "
+            f"methods {', '.join(sorted(known))}. Upgrade kinhash."
+        )
+    return known[method]._restore(header, arrays)  # noqa: SLF001 - its other half

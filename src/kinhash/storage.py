@@ -4,13 +4,18 @@
 """
 
 import contextlib
+import errno
+import fcntl
 import hashlib
 import importlib.metadata
 import json
 import os
+import re
+import reprlib
+import secrets
+import stat
 import struct
-import tempfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +33,14 @@ INDEX_MAGIC = b"kinindex"  # how the other format starts: kinhash.index.file
 _KEY = "kinhash"
 # Stands where the checksum goes while the checksum is computed; no other text looks like it.
 _UNSIGNED = hashlib.sha256(b"kinhash").hexdigest()
+_JSON_TYPES = {
+    bool: "true or false",
+    dict: "an object",
+    int: "an integer",
+    list: "a list",
+    str: "a string",
+    type(None): "null",
+}
 
 
 def write(path: str | os.PathLike[str], header: dict[str, Any], arrays: dict[str, Array]) -> None:
@@ -65,23 +78,53 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Array]
         raise InvalidInputError(f"Cannot read {path}: {reason(error)}.") from error
     entry = _entry(path, raw)
     version = entry.get("format")
-    if not isinstance(version, int) or not 1 <= version <= FORMAT:
+    if type(version) is not int or not 1 <= version <= FORMAT:
         raise FormatError(
-            f"{path} has format {version}; this release reads formats 1 to {FORMAT}. "
+            f"{path} has format {reprlib.repr(version)}; this release reads formats 1 to {FORMAT}. "
             "Upgrade kinhash."
         )
-    digest = str(entry.pop("sha256", ""))
+    digest = entry.pop("sha256", None)
+    if not isinstance(digest, str) or not re.fullmatch("[0-9a-f]{64}", digest):
+        raise FormatError(f"{path} is damaged: it has no checksum. Restore it from a copy.")
     found = hashlib.sha256(raw.replace(digest.encode(), _UNSIGNED.encode(), 1)).hexdigest()
-    if len(digest) != len(_UNSIGNED) or found != digest:
+    if found != digest:
         raise FormatError(
             f"{path} is damaged: its checksum is {found[:12]}, the file says {digest[:12]!r}. "
             "Restore it from a copy, or train again."
         )
     try:
         arrays = safetensors.numpy.load(raw)
-    except safetensors.SafetensorError as error:
-        raise FormatError(f"{path} is damaged: {error}. Restore it from a copy.") from error
+    # Types that NumPy lacks (bfloat16) and shapes that it refuses come as whatever it raises.
+    except (safetensors.SafetensorError, KeyError, TypeError, ValueError, ImportError) as error:
+        raise FormatError(
+            f"{path} is damaged: its arrays cannot be read ({error}). Restore it from a copy."
+        ) from error
     return entry, arrays
+
+
+def value(header: dict[str, Any], name: str, *kinds: type) -> Any:  # noqa: ANN401 - of those kinds
+    """Return the entry `name` of a header, which must be of one of the given JSON types.
+
+    Raises:
+        FormatError: It is missing, or of another type.
+    """
+    if name not in header:
+        raise FormatError(f"the entry `{name}` is missing.")
+    found = header[name]
+    if type(found) not in kinds:
+        expected = " or ".join(_JSON_TYPES[kind] for kind in kinds)
+        raise FormatError(f"`{name}` must be {expected}, the file has {reprlib.repr(found)}.")
+    return found
+
+
+def check_names(what: str, found: Collection[str], known: Collection[str]) -> None:
+    """Raise FormatError if a file has an entry or an array that this release does not know."""
+    unknown = sorted(set(found) - set(known))
+    if unknown:
+        raise FormatError(
+            f"the {what} {reprlib.repr(unknown[0])} is unknown; this release knows "
+            f"{', '.join(sorted(known))}. Upgrade kinhash."
+        )
 
 
 def is_index(path: Path) -> bool:
@@ -89,12 +132,37 @@ def is_index(path: Path) -> bool:
 
     Raises:
         InvalidInputError: There is no such file, or it cannot be read.
+        FormatError: It is empty.
     """
+    check_is_file(path)
     try:
         with path.open("rb") as file:
-            return file.read(len(INDEX_MAGIC)) == INDEX_MAGIC
+            start = file.read(len(INDEX_MAGIC))
     except OSError as error:
         raise InvalidInputError(f"Cannot read {path}: {reason(error)}.") from error
+    if not start:
+        raise FormatError(f"{path} is not a kinhash file: it is empty.")
+    return start == INDEX_MAGIC
+
+
+def check_is_file(path: Path) -> None:
+    """Raise InvalidInputError unless there is a file to read; opening a pipe could wait for ever.
+
+    Raises:
+        InvalidInputError: There is nothing, a folder, a pipe or a device.
+    """
+    try:
+        mode = path.stat().st_mode
+    except OSError as error:
+        raise InvalidInputError(f"Cannot read {path}: {reason(error)}.") from error
+    except ValueError as error:  # a zero byte in the path
+        raise InvalidInputError(f"Cannot read {str(path)!r}: {error}.") from error
+    if stat.S_ISDIR(mode):
+        raise InvalidInputError(f"Cannot read {path}: it is a folder. Name a file in it.")
+    if not stat.S_ISREG(mode):
+        raise InvalidInputError(
+            f"Cannot read {path}: it is a pipe or a device. Copy its content to a file first."
+        )
 
 
 def _entry(path: Path, raw: bytes) -> dict[str, Any]:
@@ -120,29 +188,125 @@ def _entry(path: Path, raw: bytes) -> dict[str, Any]:
 def atomic(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Give a temporary path beside `path`; it takes that name if the block succeeds, or vanishes.
 
+    A file that is replaced leaves its permissions, and where the system allows it its owner and
+    group, to the new one. A symbolic link stays: the file that it leads to is replaced. When the
+    block is over, the file and its new name are on the disk. Temporary files that killed processes
+    left for the same `path` are removed.
+
     Raises:
-        InvalidInputError: The folder does not exist or cannot be written.
+        InvalidInputError: The folder does not exist or cannot be written, or `path` is no file.
     """
-    path = Path(path)
+    part = None
     try:
-        descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    except OSError as error:
-        raise InvalidInputError(f"Cannot write {path}: {reason(error)}.") from error
-    os.close(descriptor)
-    part = Path(name)
-    try:
-        yield part
-        # mkstemp makes private files; what a user saves gets the permissions of any new file.
-        umask = os.umask(0)
-        os.umask(umask)
-        part.chmod(0o666 & ~umask)
-        with part.open("rb") as file:
-            os.fsync(file.fileno())
-        part.replace(path)
+        target, before = _target(Path(path))
+        _sweep(target)
+        descriptor, part = _new_part(target, private=before is not None)
+        try:
+            yield part
+            with contextlib.suppress(FileNotFoundError):
+                before = target.stat()  # it may have changed in the meantime
+            if before is not None:
+                _take_over(descriptor, before)
+            os.fsync(descriptor)
+            part.replace(target)
+            _sync_folder(target.parent)
+        finally:
+            os.close(descriptor)  # the lock ends here, so not before the rename
     except OSError as error:
         raise InvalidInputError(f"Cannot write {path}: {reason(error)}.") from error
     finally:
-        part.unlink(missing_ok=True)
+        if part is not None:
+            part.unlink(missing_ok=True)
+
+
+def _target(path: Path) -> tuple[Path, os.stat_result | None]:
+    """Return the file behind all symbolic links, and what is known of it if it is there."""
+    before = None
+    with contextlib.suppress(FileNotFoundError):  # a circle of links is another error
+        before = path.stat()
+    if before is not None and stat.S_ISDIR(before.st_mode):
+        raise InvalidInputError(f"Cannot write {path}: it is a folder. Name a file in it.")
+    if before is not None and not stat.S_ISREG(before.st_mode):
+        # Replacing a device would break more than this save.
+        raise InvalidInputError(f"Cannot write {path}: it is not a regular file.")
+    return Path(os.path.realpath(path)), before
+
+
+def _part_prefix(target: Path) -> str:
+    return f".{target.name[:50]}."  # cut: a name may have 255 bytes, and this one is longer
+
+
+def _new_part(target: Path, *, private: bool) -> tuple[int, Path]:
+    """Return a new file beside `target`, open and locked, and its path.
+
+    The kernel gives it the permissions of any new file; `private` ones until the block is over.
+    """
+    while True:
+        part = target.with_name(f"{_part_prefix(target)}{secrets.token_hex(8)}.part")
+        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL
+        descriptor = os.open(part, flags, 0o600 if private else 0o666)
+        _lock(descriptor, wait=True)
+        if part.exists():  # else another save has swept it away before it was locked
+            return descriptor, part
+        os.close(descriptor)
+
+
+def _lock(descriptor: int, *, wait: bool) -> bool:
+    """Return whether the file is now locked; the lock ends with the process, however that ends."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except OSError:  # somebody else has it, or the file system has no locks
+        return False
+    return True
+
+
+def _sweep(target: Path) -> None:
+    """Remove the temporary files of saves of `target` whose process is gone."""
+    pattern = re.compile(re.escape(_part_prefix(target)) + r"[0-9a-f]{16}\.part")
+    with contextlib.suppress(OSError), os.scandir(target.parent) as entries:
+        for entry in entries:
+            if pattern.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
+                with contextlib.suppress(OSError):
+                    _remove_if_dead(entry.path)
+
+
+def _remove_if_dead(part: str) -> None:
+    descriptor = os.open(part, os.O_RDWR | os.O_NOFOLLOW)
+    try:
+        if _lock(descriptor, wait=False):  # its writer would hold the lock
+            os.unlink(part)  # noqa: PTH108 - a path from scandir
+    finally:
+        os.close(descriptor)
+
+
+def _take_over(descriptor: int, before: os.stat_result) -> None:
+    """Give a file the owner, group and permissions of the one it replaces, as far as allowed."""
+    mode = stat.S_IMODE(before.st_mode) & 0o777
+    own = os.fstat(descriptor)
+    if (own.st_uid, own.st_gid) != (before.st_uid, before.st_gid):
+        try:
+            os.fchown(descriptor, before.st_uid, before.st_gid)
+        except OSError:
+            try:
+                os.fchown(descriptor, -1, before.st_gid)
+            except OSError:  # what its group was allowed, another group may not be
+                mode = mode & 0o707 | (mode & 0o007) << 3
+    os.fchmod(descriptor, mode)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Bring the names in a folder to the disk: until then, a power failure may undo a rename."""
+    try:
+        descriptor = os.open(folder, os.O_RDONLY)
+    except PermissionError:  # a folder that can be written but not read
+        return
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in {errno.EINVAL, errno.ENOTSUP}:  # file systems that cannot do that
+            raise
+    finally:
+        os.close(descriptor)
 
 
 def reason(error: OSError) -> str:

@@ -15,6 +15,7 @@ from kinhash.errors import InvalidInputError
         ("file", False, "file exists already. Pass --force to replace it."),
         ("link", False, "link exists already. Pass --force to replace it."),
         ("pipe", True, "it is not a regular file."),
+        ("astray", True, "there is no folder "),
     ],
 )
 def test_what_cannot_be_written_is_said_before_any_work(
@@ -24,6 +25,7 @@ def test_what_cannot_be_written_is_said_before_any_work(
     (tmp_path / "file").write_text("precious")
     (tmp_path / "folder").mkdir()
     (tmp_path / "link").symlink_to("missing")
+    (tmp_path / "astray").symlink_to("nowhere/file")
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(InvalidInputError) as caught:
         check_output(type(tmp_path)(path), force=force)

@@ -91,6 +91,8 @@ def ask_everything(path, queries):
         assert ((matches.ids == -1) == (matches.distances == -1)).all() or -1 in index.ids
     index.explain(queries, k=3)
     ask(lambda: list(index.iter_buckets()))
+    ask(lambda: index.codes(index.ids[::-1]))
+    ask(lambda: [i in index for i in (0, 1, 10**12)])
     for radius in (0, 1, 3):
         ask(index.duplicates, radius)
     ask(index.add, queries, np.arange(len(queries)) + 10**9)

@@ -128,7 +128,93 @@ def test_a_radius_beyond_every_distance_gives_all_items(stairs):
 
 def test_counts_per_distance(stairs):
     assert stairs.count_radius(packed([[0, 0, 0], [0, 1, 0]]), 2).tolist() == [[1, 1, 1], [0, 2, 2]]
-    assert stairs.count_radius(packed([[0, 0, 0]]), 5).tolist() == [[1, 1, 1, 1, 0, 0]]
+
+
+@pytest.mark.parametrize("radius", [3, 4, 2**31, 10**18])
+def test_counts_end_at_the_farthest_distance(stairs, radius):
+    assert stairs.count_radius(packed([[0, 0, 0]]), radius).tolist() == [[1, 1, 1, 1]]
+    signed = HammingIndex(packed([[1, -1], [-1, 1]], signed=True))
+    query = packed([[1, -1]], signed=True)
+    assert signed.count_radius(query, 2**31).tolist() == [[1, 0, 0, 0, 1]]
+
+
+def test_an_index_knows_which_ids_it_has(stairs):
+    assert [i in stairs for i in (10, 20, 25, -10, np.int64(40), np.uint8(30))] == [
+        True,
+        True,
+        False,
+        False,
+        True,
+        True,
+    ]
+    for other in (2**63, -(2**63) - 1, 10.0, "10", None, True, [10], (10,), np.array(10)):
+        assert other not in stairs
+    assert 0 not in HammingIndex(STAIRS[:0])
+
+
+def test_ids_at_the_ends_of_their_range_are_found():
+    ids = [-(2**63), -1, 2**32, 2**63 - 1]
+    index = HammingIndex(STAIRS, ids)
+    assert all(i in index for i in ids)
+    assert index.codes(ids) == STAIRS
+    assert 0 not in index
+    assert 2**32 not in HammingIndex(STAIRS, ids=[0, 1, 2, 3])  # stored in 32 bits each
+
+
+def test_the_codes_of_ids_come_in_the_order_asked_for(stairs):
+    assert stairs.codes([40, 10, 40]) == STAIRS[[3, 0, 3]]
+    assert stairs.codes(np.array([20], np.uint32)) == STAIRS[1]
+    assert stairs.codes([]) == STAIRS[:0]
+    assert stairs.codes(stairs.ids) == STAIRS
+    signed = packed([[1, -1], [0, 1]], signed=True)
+    assert HammingIndex(signed).codes([1, 0]) == signed[::-1]
+
+
+@pytest.mark.parametrize(
+    ("ids", "message"),
+    [
+        ([10, 7, 20], r"`ids` hold 7, which is not in the index\."),
+        ([2**32 + 10], r"`ids` hold 4294967306, which is not in the index\."),
+        ([1.5], "`ids` must be integers"),
+        (["10"], "`ids` must be integers"),
+        (10, r"`ids` must be integers, one per code, got int64 of shape \(\)"),
+        ([[10]], r"shape \(1, 1\)"),
+        (np.array([2**63], np.uint64), "must fit into int64, got 9223372036854775808"),
+    ],
+)
+def test_unknown_ids_have_no_codes(stairs, ids, message):
+    with pytest.raises(InvalidInputError, match=message):
+        stairs.codes(ids)
+
+
+@pytest.mark.parametrize("mapped", [False, True])
+def test_ids_and_codes_follow_every_change(tmp_path, mapped):
+    rng, pool = np.random.default_rng(5), random_codes(4000)
+    index = HammingIndex(pool[:2000], ids=np.arange(2000) * 3)
+    if mapped:
+        index.save(tmp_path / "items.kinhash")
+        index = HammingIndex.load(tmp_path / "items.kinhash")
+    stored = {3 * row: row for row in range(2000)}
+    n_segments = 0
+    for turn in range(30):
+        new, rows = np.arange(6000 + 40 * turn, 6040 + 40 * turn), rng.integers(0, 4000, 40)
+        index.add(pool[rows], new)
+        stored |= dict(zip(new.tolist(), rows.tolist(), strict=True))
+        gone = rng.permutation(sorted(stored))[:35]
+        index.remove(gone)
+        for i in gone.tolist():
+            del stored[i]
+        moved, rows = rng.permutation(sorted(stored))[:20], rng.integers(0, 4000, 20)
+        index.update(pool[rows], moved)
+        stored |= dict(zip(moved.tolist(), rows.tolist(), strict=True))
+        n_segments = max(n_segments, len(index._state.segments))
+        asked = rng.permutation(sorted(stored))
+        assert index.codes(asked) == pool[[stored[i] for i in asked.tolist()]]
+        assert not any(i in index for i in gone)
+        assert all(i in index for i in asked[:50])
+        with pytest.raises(InvalidInputError, match=f"`ids` hold {gone[0]}, which is not"):
+            index.codes([asked[0], gone[0]])
+    assert n_segments > 2
 
 
 def test_numpy_integers_are_integers(stairs):

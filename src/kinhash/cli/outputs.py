@@ -15,7 +15,8 @@ def check_output(path: Path, *, force: bool, inputs: tuple[str | Path | None, ..
         InvalidInputError: It exists, is no file, is one of `inputs`, or its folder is missing or
             not writable.
     """
-    folder = path.parent
+    # A link stays, and the file that it leads to is written.
+    folder = Path(os.path.realpath(path)).parent if path.is_symlink() else path.parent
     if not folder.exists():
         raise InvalidInputError(f"Cannot write {path}: there is no folder {folder}. Create it.")
     if not folder.is_dir():

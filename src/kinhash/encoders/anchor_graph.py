@@ -60,6 +60,9 @@ class AnchorGraphEncoder(BlockEncoder):
         second = second_layer(Y[:, : self.thresholds.shape[1]], self.thresholds)
         return np.concatenate([Y, second], axis=1)
 
+    def _ranges(self) -> dict[str, tuple[int, int]]:
+        return {"n_nearest": (1, len(self.anchors))}
+
     def _shapes(self) -> dict[str, tuple[type[np.generic], tuple[int, ...]]]:
         n_anchors, n_features = shape_of(self.anchors)
         n_outputs, _ = shape_of(self.W)

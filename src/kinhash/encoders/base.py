@@ -3,6 +3,8 @@
 import dataclasses
 import functools
 import hashlib
+import reprlib
+from collections.abc import Iterable
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -10,9 +12,12 @@ import scipy.sparse
 
 from kinhash.arguments import checked_threads
 from kinhash.arrays import Array
-from kinhash.codes import Codes, words_per_code
+from kinhash.codes import MAX_BITS, Codes, words_per_code
 from kinhash.encoders.vectors import as_float32, check_finite, is_sparse
 from kinhash.errors import FormatError, InvalidInputError
+
+_SETTINGS = (bool, float, int)  # the types of the fields that are no arrays
+_TINY, _HUGE = float(np.finfo(np.float32).tiny), float(np.finfo(np.float32).max)
 
 CHUNK_BYTES = 2**26  # converted at a time: bounds the memory for inputs that are not float32
 
@@ -60,6 +65,10 @@ class Encoder:
     def _shapes(self) -> dict[str, tuple[type[np.generic], tuple[int, ...]]]:
         """Return the type and shape that each array must have."""
         raise NotImplementedError
+
+    def _ranges(self) -> dict[str, tuple[int, int]]:
+        """Return the least and the greatest value of each setting that is an integer."""
+        return {}
 
     def _encode_sparse_chunk(self, X: Any, words: Array, n_threads: int) -> int:  # noqa: ANN401 - csr
         """Write the codes of sparse rows; returns as `_encode_chunk`."""
@@ -139,19 +148,22 @@ class Encoder:
         """Return the encoder of stored arrays and settings.
 
         Raises:
-            FormatError: Something is missing, superfluous, or of another shape.
+            FormatError: Something is missing, superfluous, not finite, or of another shape or type.
         """
-        names = {f.name for f in dataclasses.fields(cls)}
-        if names != arrays.keys() | settings.keys():
-            given = ", ".join(sorted(arrays.keys() | settings.keys()))
+        kinds = {f.name: f.type for f in dataclasses.fields(cls)}
+        own_settings = {name for name, kind in kinds.items() if kind in _SETTINGS}
+        own_arrays = kinds.keys() - own_settings
+        if set(arrays) != own_arrays or set(settings) != own_settings:
             raise FormatError(
-                f"a {cls.kind!r} encoder has {', '.join(sorted(names))}; the file has {given}."
+                f"a {cls.kind!r} encoder has {_listed(own_arrays, own_settings)}; "
+                f"the file has {_listed(arrays, settings)}."
             )
         encoder = cls(**arrays, **settings)
         encoder._check()
         return encoder
 
     def _check(self) -> None:
+        """Raise FormatError unless the arrays and settings are such that codes follow from them."""
         expected = self._shapes()
         for name, array in self.arrays().items():
             dtype, shape = expected[name]
@@ -160,6 +172,37 @@ class Encoder:
                     f"`{name}` of the encoder must be {np.dtype(dtype)} of shape {shape}, "
                     f"the file has {array.dtype} of shape {array.shape}."
                 )
+            if array.dtype.kind == "f" and not np.isfinite(array).all():
+                raise FormatError(f"`{name}` of the encoder has a NaN or an infinity. Train again.")
+        if not 1 <= self.n_bits <= MAX_BITS:
+            raise FormatError(f"the encoder has {self.n_bits} bits, a code has 1 to {MAX_BITS}.")
+        for field in dataclasses.fields(self):
+            if field.type in _SETTINGS:
+                self._check_setting(field.name, field.type)
+
+    def _check_setting(self, name: str, kind: Any) -> None:  # noqa: ANN401 - a type
+        value = getattr(self, name)
+        if kind is bool:
+            fits, expected = type(value) is bool, "true or false"
+        elif kind is int:
+            low, high = self._ranges()[name]
+            fits = type(value) is int and low <= value <= high
+            expected = f"an integer in [{low}, {high}]"
+        else:
+            # As a float32, because that is what the maps calculate with.
+            fits = type(value) in {int, float} and _TINY <= value <= _HUGE
+            expected = "a positive float32 number"
+        if not fits:
+            raise FormatError(
+                f"`{name}` of the encoder must be {expected}, the file has {reprlib.repr(value)}."
+            )
+
+
+def _listed(arrays: Iterable[str], settings: Iterable[str]) -> str:
+    return (
+        f"{', '.join(sorted(arrays)) or 'no arrays'} with "
+        f"{', '.join(sorted(settings)) or 'no settings'}"
+    )
 
 
 def _too_large(row: int) -> InvalidInputError:

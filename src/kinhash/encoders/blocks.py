@@ -69,8 +69,10 @@ class BlockEncoder(Encoder):
             block[: len(rows)] = rows
             with np.errstate(all="ignore"):  # what is not finite is reported with its row
                 standard = self.standardise(block)
+                outputs = self.forward(block)[: len(rows)]
                 finite = np.isfinite(np.einsum("ij,ij->i", standard, standard))[: len(rows)]
-                entries = self._entries(self.forward(block)[: len(rows)])
+                finite &= np.isfinite(outputs).all(axis=1)
+                entries = self._entries(np.where(finite[:, None], outputs, 0))
             _native.pack(entries, words[start : start + len(rows)], signed=self.signed)
             return len(X) if finite.all() else start + int(finite.argmin())
 

@@ -10,6 +10,7 @@ from kinhash.arrays import Array
 from kinhash.encoders.base import shape_of
 from kinhash.encoders.blocks import BlockEncoder
 from kinhash.encoders.kernel import rbf
+from kinhash.errors import FormatError
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -62,6 +63,18 @@ class ClassEncoder(BlockEncoder):
     def forward(self, X: Array) -> Array:
         """Return the codes with -1 for 0, float32 `(n, n_bits)`."""
         return 2 * self.class_codes[self.predict(X)].astype(np.float32) - 1
+
+    def _check(self) -> None:
+        super()._check()
+        n = len(self.support)
+        # Each of them first: a sum of large numbers may wrap round to the right one.
+        each_fits = np.all((self.n_support >= 0) & (self.n_support <= n))
+        if not each_fits or self.n_support.sum() != n:
+            raise FormatError(
+                f"`n_support` of the encoder must be counts that sum to its {n} support vectors."
+            )
+        if self.class_codes.max() > 1:
+            raise FormatError("`class_codes` of the encoder must hold only 0 and 1.")
 
     def _shapes(self) -> dict[str, tuple[type[np.generic], tuple[int, ...]]]:
         n_support, n_features = shape_of(self.support)

@@ -8,7 +8,7 @@ from kinhash.arrays import Array
 from kinhash.encoders.base import shape_of
 from kinhash.encoders.blocks import BlockEncoder
 from kinhash.encoders.kernel import rbf
-from kinhash.encoders.network import ista
+from kinhash.encoders.network import MAX_STEPS, ista
 from kinhash.encoders.vectors import unit_length
 
 
@@ -48,6 +48,9 @@ class KernelIstaEncoder(BlockEncoder):
 
     def _entries(self, outputs: Array) -> Array:
         return np.rint(outputs).astype(np.int8)
+
+    def _ranges(self) -> dict[str, tuple[int, int]]:
+        return {"n_steps": (0, MAX_STEPS)}
 
     def _shapes(self) -> dict[str, tuple[type[np.generic], tuple[int, ...]]]:
         n_anchors, n_features = shape_of(self.anchors)

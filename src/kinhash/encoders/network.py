@@ -14,6 +14,7 @@ from kinhash.encoders.vectors import as_float32, unit_length
 
 # An output o = tanh(beta h) is nearest to 1 when o > 1/2, that is h > atanh(1/2) / beta.
 HALF_WAY = math.atanh(0.5)
+MAX_STEPS = 100  # uses of S: as many as a method can be asked for
 
 
 def shrink(v: Array, tau: Array, *, two_sided: bool) -> Array:
@@ -84,13 +85,15 @@ class NetworkEncoder(Encoder):
 
     def _projected(self, X: Any) -> Array:  # noqa: ANN401 - csr
         """Return W x of unit-length rows; the work is in proportion to the entries of `X`."""
-        shift = self.mean * self.scale
-        scaled = X.multiply(self.scale).tocsr()
-        # ||x - m||^2 = ||x||^2 - 2 x m + ||m||^2, so that x stays sparse.
-        squared = scaled.multiply(scaled).sum(axis=1) - 2 * (scaled @ shift) + shift @ shift
-        lengths = np.sqrt(np.maximum(np.asarray(squared).ravel(), 0))[:, None]
-        v = as_float32(scaled @ self.W.T - self.W @ shift)
-        unit: Array = np.divide(v, lengths, out=np.zeros_like(v), where=lengths > 0)
+        with np.errstate(all="ignore"):  # what is not finite is reported with its row
+            shift = self.mean * self.scale
+            scaled = X.multiply(self.scale).tocsr()
+            # ||x - m||^2 = ||x||^2 - 2 x m + ||m||^2, so that x stays sparse.
+            squared = scaled.multiply(scaled).sum(axis=1) - 2 * (scaled @ shift) + shift @ shift
+            lengths = np.sqrt(np.maximum(np.asarray(squared).ravel(), 0))[:, None]
+            v = as_float32(scaled @ self.W.T - self.W @ shift)
+            unit: Array = np.divide(v, lengths, out=np.zeros_like(v), where=lengths > 0)
+            unit[~np.isfinite(lengths[:, 0])] = np.nan
         return unit
 
     def _shapes(self) -> dict[str, tuple[type[np.generic], tuple[int, ...]]]:
@@ -144,6 +147,9 @@ class IstaEncoder(_PursuitEncoder):
         h = ista(v, self.S, self.tau, n_steps=self.n_steps, two_sided=self.two_sided)
         return np.tanh(np.float32(self.beta) * h)
 
+    def _ranges(self) -> dict[str, tuple[int, int]]:
+        return {"n_steps": (0, MAX_STEPS)}
+
 
 class CodEncoder(_PursuitEncoder):
     """Coordinate descent: `n_steps` updates of one coordinate each, so at most that many active."""
@@ -162,3 +168,6 @@ class CodEncoder(_PursuitEncoder):
             b = b + self.S.T[best] * delta[:, None]
             z[rows, best] = h[rows, best]
         return np.tanh(np.float32(self.beta) * z)
+
+    def _ranges(self) -> dict[str, tuple[int, int]]:
+        return {"n_steps": (1, self.n_bits)}

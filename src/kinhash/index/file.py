@@ -8,6 +8,7 @@ gives wrong answers at worst.
 
 import json
 import os
+import reprlib
 import struct
 import zlib
 from collections.abc import Iterator
@@ -136,6 +137,7 @@ def read_header(path: str | os.PathLike[str]) -> dict[str, Any]:
         FormatError: It is truncated, foreign or of another format, or its header is damaged.
     """
     path = Path(path)
+    storage.check_is_file(path)
     try:
         with path.open("rb") as file:
             size = os.fstat(file.fileno()).st_size
@@ -146,8 +148,10 @@ def read_header(path: str | os.PathLike[str]) -> dict[str, Any]:
         header = json.loads(text)
         _check_header(header)
         end = max(_padded(_end(section)) for section in header["sections"])
-    except (KeyError, TypeError, ValueError, RecursionError) as error:
-        raise FormatError(f"{path}: the header is not complete: {error}.") from error
+    except KeyError as error:
+        raise FormatError(f"{path}: the header is not sound: {error} is missing.") from error
+    except (TypeError, ValueError, RecursionError) as error:
+        raise FormatError(f"{path}: the header is not sound: {error}.") from error
     if size < end:
         raise _short(path, f"{end} bytes", size)
     if size > end:
@@ -227,7 +231,7 @@ def read(path: str | os.PathLike[str], *, mmap: bool = True, verify: bool | None
                 signed=header["signed"],
             )
     except (ValueError, TypeError) as error:
-        raise FormatError(f"{path}: the arrays do not fit: {error}.") from error
+        raise FormatError(f"{path}: the arrays do not fit: {str(error).rstrip('.')}.") from error
     return stored
 
 
@@ -274,6 +278,10 @@ def _foreign(path: Path, start: bytes, rest: bytes) -> FormatError:
 
 def _check_header(header: dict[str, Any]) -> None:
     """Check everything that is followed without another look, whoever wrote the checksum."""
+    for name, kind in (("kind", str), ("kinhash", str), ("numbers", dict), ("sections", list)):
+        require(type(header[name]) is kind, f"`{name}` is {reprlib.repr(header[name])}")
+    require(all(type(s) is dict for s in header["sections"]), "a section is no object")
+    require(all(type(s["crc32"]) is str for s in header["sections"]), "a checksum is no string")
     n_bits, numbers = header["n_bits"], header["numbers"]
     whole = [n_bits, header["n_items"], header["n_codes"]]
     whole += [
@@ -284,9 +292,11 @@ def _check_header(header: dict[str, Any]) -> None:
         all(type(value) is int and 0 <= value < 2**63 for value in whole), "a number is no count"
     )
     require(1 <= n_bits <= 1024, f"`n_bits` must be in [1, 1024], got {n_bits}")
-    require(type(header["signed"]) is bool, f"`signed` is {header['signed']!r}")
-    require(header["memory"] in MEMORY, f"`memory` is {header['memory']!r}")
-    require(isinstance(header["made_by"], str | None), f"`made_by` is {header['made_by']!r}")
+    require(type(header["signed"]) is bool, f"`signed` is {reprlib.repr(header['signed'])}")
+    require(header["memory"] in MEMORY, f"`memory` is {reprlib.repr(header['memory'])}")
+    require(
+        isinstance(header["made_by"], str | None), f"`made_by` is {reprlib.repr(header['made_by'])}"
+    )
     n_words = -(-n_bits // 64) * (2 if header["signed"] else 1)
     require(
         numbers["n_words"] == n_words,
@@ -300,7 +310,7 @@ def _check_header(header: dict[str, Any]) -> None:
     found = {section["name"]: section["dtype"] for section in header["sections"]}
     require(
         found == SECTIONS and len(header["sections"]) == len(SECTIONS),
-        f"expected the sections {SECTIONS}, got {found}",
+        f"expected the sections {', '.join(SECTIONS)}, got {reprlib.repr(found)}",
     )
     lengths = {section["name"]: section["length"] for section in header["sections"]}
     counted = lengths["narrow_ids"] + lengths["wide_ids"], lengths["offsets"] - 1

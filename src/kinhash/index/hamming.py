@@ -139,6 +139,37 @@ class HammingIndex:
     def __len__(self) -> int:
         return self._state.n_items
 
+    def __contains__(self, item: object) -> bool:
+        """Return whether an item of this id is stored."""
+        if isinstance(item, (bool, np.bool_)) or not isinstance(item, (int, np.integer)):
+            return False
+        if not -(2**63) <= item < 2**63:
+            return False
+        ids = np.array([item], np.int64)
+        return any(segment.positions(ids)[0] >= 0 for segment in self._state.segments)
+
+    def codes(self, ids: npt.ArrayLike) -> Codes:
+        """Return the codes of stored items, in the order of `ids`.
+
+        Args:
+            ids: `(n,)` integers; one may stand there several times.
+
+        Raises:
+            InvalidInputError: An id is not stored, or no integer.
+        """
+        wanted = _checked_integers(ids)
+        segments = self._state.segments
+        words = np.zeros((len(wanted), segments[0].numbers["n_words"]), np.uint64)
+        missing = np.ones(len(wanted), bool)
+        for segment in segments:
+            items = segment.positions(wanted)
+            hit = items >= 0
+            words[hit] = segment.words_of(items[hit])
+            missing &= ~hit
+        if missing.any():
+            raise InvalidInputError(f"`ids` hold {wanted[missing][0]}, which is not in the index.")
+        return Codes(words, self._n_bits, signed=self._signed)
+
     def __repr__(self) -> str:
         kind = "signed, " if self.signed else ""
         return f"HammingIndex(n={len(self)}, n_bits={self.n_bits}, {kind}memory={self.memory!r})"
@@ -270,11 +301,14 @@ class HammingIndex:
     ) -> Array:
         """Return how many items lie at each distance: int64, `(n_queries, radius + 1)`.
 
+        A radius beyond the farthest that two codes can be apart (`n_bits`, or twice that when
+        signed) is taken as that one.
+
         Raises:
             SearchTimeout: Counting took longer than `timeout` seconds.
         """
         self._check_codes(queries, "`queries`")
-        radius = _checked_integer("radius", radius, 0)
+        radius = min(_checked_integer("radius", radius, 0), self._farthest)
         n_threads = checked_threads("n_threads", n_threads)
         timeout = _checked_timeout(timeout)
         counts = np.zeros((len(queries), radius + 1), np.int64)
@@ -566,16 +600,20 @@ def _fitting(name: str, array: Array) -> Array:
     return np.ascontiguousarray(array, np.int64)
 
 
-def _checked_ids(ids: npt.ArrayLike, n: int | None) -> Array:
-    """Return ids as int64, each once, `n` of them if given."""
+def _checked_integers(ids: npt.ArrayLike) -> Array:
     array = np.asarray(ids)
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
         raise InvalidInputError(
             f"`ids` must be integers, one per code, got {array.dtype} of shape {array.shape}."
         )
-    if n is not None and len(array) != n:
-        raise InvalidInputError(f"`ids` has {len(array)} entries for {n} codes.")
-    checked = _fitting("`ids`", array)
+    return _fitting("`ids`", array)
+
+
+def _checked_ids(ids: npt.ArrayLike, n: int | None) -> Array:
+    """Return ids as int64, each once, `n` of them if given."""
+    checked = _checked_integers(ids)
+    if n is not None and len(checked) != n:
+        raise InvalidInputError(f"`ids` has {len(checked)} entries for {n} codes.")
     if checked.size > 1 and not np.all(checked[1:] > checked[:-1]):
         ordered = np.sort(checked)
         twice = ordered[1:][ordered[1:] == ordered[:-1]]

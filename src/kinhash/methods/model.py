@@ -3,6 +3,7 @@
 import contextlib
 import math
 import os
+import reprlib
 from collections.abc import Iterator
 from typing import Any, ClassVar, Self
 
@@ -23,6 +24,9 @@ from kinhash.encoders import (
     is_sparse,
 )
 from kinhash.errors import FormatError, InvalidInputError, NotFittedError
+
+# What the header of every model has.
+ENTRIES = ("format", "kinhash", "kind", "method", "parameters", "history")
 
 
 class _SklearnNotFittedError(NotFittedError, sklearn.exceptions.NotFittedError):  # type: ignore[misc]  # untyped
@@ -72,28 +76,51 @@ class Model(BaseEstimator):  # type: ignore[misc]  # untyped
     @classmethod
     def _from_header(cls, header: dict[str, Any]) -> Self:
         """Return the model that `_header` described, without its encoders."""
+        parameters = storage.value(header, "parameters", dict)
         known = cls._get_param_names()
-        unknown = sorted(set(header["parameters"]) - set(known))
+        unknown = sorted(set(parameters) - set(known))
         if unknown:
             raise FormatError(
-                f"{cls.__name__} has no parameter {unknown[0]!r}; this release knows "
+                f"{cls.__name__} has no parameter {reprlib.repr(unknown[0])}; this release knows "
                 f"{', '.join(known)}. Upgrade kinhash."
             )
-        model = cls(**header["parameters"])
-        model.history_ = header["history"]
+        history = storage.value(header, "history", list)
+        for look in history:
+            if type(look) is not dict or not all(_is_measure(one) for one in look.values()):
+                raise FormatError(
+                    "`history` must be a list of objects of numbers, "
+                    f"the file has {reprlib.repr(look)} in it."
+                )
+        model = cls(**parameters)
+        model.history_ = history
         return model
 
+    def _check_length(self, n_bits: int) -> None:
+        """Raise FormatError unless the encoder of a file has as many bits as its parameters say."""
+        said = self.get_params()["n_bits"]
+        if type(said) is not int or said != n_bits:
+            raise FormatError(
+                f"the parameter `n_bits` must be {n_bits}, as the encoder has it, "
+                f"the file has {reprlib.repr(said)}."
+            )
 
-def restored_encoder(kind: str, arrays: dict[str, Array], settings: dict[str, Any]) -> Encoder:
-    """Return the encoder of a file.
+
+def _is_measure(value: object) -> bool:
+    return type(value) in {bool, int, type(None)} or (type(value) is float and math.isfinite(value))
+
+
+def restored_encoder(header: dict[str, Any], arrays: dict[str, Array]) -> Encoder:
+    """Return the encoder that a header, or the part of it about one modality, describes.
 
     Raises:
-        FormatError: Its kind is unknown, or its arrays do not fit.
+        FormatError: Its kind is unknown, or its arrays or settings do not fit.
     """
+    kind = storage.value(header, "encoder", str)
+    settings = storage.value(header, "settings", dict)
     if kind not in ENCODERS:
         raise FormatError(
-            f"Unknown encoder {kind!r}; this release reads {', '.join(sorted(ENCODERS))}. "
-            "Upgrade kinhash."
+            f"Unknown encoder {reprlib.repr(kind)}; this release reads "
+            f"{', '.join(sorted(ENCODERS))}. Upgrade kinhash."
         )
     return ENCODERS[kind].restore(arrays, settings)
 
@@ -146,11 +173,19 @@ class HashMethod(TransformerMixin, Model):  # type: ignore[misc]  # untyped
     @classmethod
     def _restore(cls, header: dict[str, Any], arrays: dict[str, Array]) -> Self:
         """Return the model that `save` wrote; see `kinhash.load`."""
+        storage.check_names("entry", header, [*ENTRIES, "encoder", "settings", "feature_names"])
         model = cls._from_header(header)
-        model.encoder_ = restored_encoder(header["encoder"], arrays, header["settings"])
+        model.encoder_ = restored_encoder(header, arrays)
+        model._check_length(model.encoder_.n_bits)  # noqa: SLF001 - its own class
         model.n_features_in_ = model.encoder_.n_features
-        if header["feature_names"] is not None:
-            model.feature_names_in_ = np.asarray(header["feature_names"], dtype=object)
+        names = storage.value(header, "feature_names", list, type(None))
+        if names is not None:
+            if len(names) != model.n_features_in_ or not all(type(name) is str for name in names):
+                raise FormatError(
+                    f"`feature_names` must be null or {model.n_features_in_} strings, one for each "
+                    f"column of the encoder, the file has {reprlib.repr(names)}."
+                )
+            model.feature_names_in_ = np.asarray(names, dtype=object)
         return model
 
     def __sklearn_is_fitted__(self) -> bool:

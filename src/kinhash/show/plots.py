@@ -14,6 +14,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from kinhash import storage
 from kinhash.arrays import Array
 from kinhash.codes import Codes
 from kinhash.errors import InvalidInputError, MissingExtraError
@@ -412,8 +413,9 @@ def save_figure(figure: Figure, path: str | os.PathLike[str]) -> list[Path]:
     stem.parent.mkdir(parents=True, exist_ok=True)
     files = [stem.with_name(f"{stem.name}.{kind}") for kind in ("png", "svg")]
     for file in files:
-        kind = file.suffix[1:]
-        file.write_bytes(_drawn(figure, kind))
+        drawn = _drawn(figure, file.suffix[1:])
+        with storage.atomic(file) as part:
+            part.write_bytes(drawn)
     return files
 
 

@@ -1,6 +1,7 @@
 """`MultimodalMethod`: what methods with several modalities share: fit, encode, files."""
 
 import os
+import reprlib
 from collections.abc import Mapping
 from typing import Any, Self
 
@@ -12,7 +13,7 @@ from kinhash.codes import Codes
 from kinhash.encoders import Encoder, is_sparse
 from kinhash.errors import FormatError, InvalidInputError, unknown_name
 from kinhash.methods.modalities.modality import Modality, as_rows, read_modalities
-from kinhash.methods.model import Model, restored_encoder
+from kinhash.methods.model import ENTRIES, Model, restored_encoder
 from kinhash.pairs import Pairs
 from kinhash.vocabulary import N_WORDS, Words, are_texts
 
@@ -161,28 +162,49 @@ class MultimodalMethod(Model):
     @classmethod
     def _restore(cls, header: dict[str, Any], arrays: dict[str, Array]) -> Self:
         """Return the model that `save` wrote; see `kinhash.load`."""
+        storage.check_names("entry", header, [*ENTRIES, "modalities"])
         model = cls._from_header(header)
         model.encoders_, model.words_ = {}, {}
-        for name, described in header["modalities"]:
+        known = []
+        for name, described in _named_modalities(storage.value(header, "modalities", list)):
             own = {
                 key.removeprefix(f"{name}/"): array
                 for key, array in arrays.items()
                 if key.startswith(f"{name}/")
             }
-            model.encoders_[name] = restored_encoder(
-                described["encoder"], own, described["settings"]
-            )
-            if described["words"] is not None:
-                model.words_[name] = _restored_words(
-                    name, described["words"], model.encoders_[name]
-                )
-        if len({encoder.n_bits for encoder in model.encoders_.values()}) != 1:
-            raise FormatError("all modalities must have codes of the same length.")
+            known += [f"{name}/{key}" for key in own]
+            encoder = restored_encoder(described, own)
+            model._check_length(encoder.n_bits)  # noqa: SLF001 - its own class
+            words = storage.value(described, "words", list, type(None))
+            if words is not None:
+                model.words_[name] = _restored_words(name, words, encoder)
+            model.encoders_[name] = encoder
+        storage.check_names("array", arrays, known)
+        if len({encoder.signed for encoder in model.encoders_.values()}) != 1:
+            raise FormatError("some modalities have signed codes and some unsigned ones.")
         return model
 
 
-def _restored_words(name: str, words: Any, encoder: Encoder) -> Words:  # noqa: ANN401 - to be checked
-    texts = isinstance(words, list) and all(isinstance(word, str) for word in words)
+def _named_modalities(modalities: list[Any]) -> list[tuple[str, dict[str, Any]]]:
+    """Return the names of modalities and what a file says of each, once that is known to be so."""
+    for pair in modalities:
+        if type(pair) is not list or [type(part) for part in pair] != [str, dict]:
+            raise FormatError(
+                "`modalities` must be a list of pairs of a name and an object, "
+                f"the file has {reprlib.repr(pair)} in it."
+            )
+        storage.check_names("entry", pair[1], ["encoder", "settings", "words"])
+    names = [name for name, _ in modalities]
+    if len(names) < 2 or len(set(names)) < len(names) or any(not n or "/" in n for n in names):
+        raise FormatError(
+            "`modalities` must be two or more, with different names that have no slash, "
+            f"the file has {reprlib.repr(names)}."
+        )
+    return [(name, described) for name, described in modalities]
+
+
+def _restored_words(name: str, words: list[Any], encoder: Encoder) -> Words:
+    texts = all(isinstance(word, str) for word in words)
     if not texts or len(set(words)) != encoder.n_features or len(words) != encoder.n_features:
         raise FormatError(
             f"the vocabulary of {name!r} must be {encoder.n_features} different words, one for "

@@ -1,0 +1,454 @@
+"""What `load` does with files whose checksum is right and whose content is not."""
+
+import copy
+import json
+import os
+import struct
+import threading
+import zlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+import safetensors.numpy
+
+import kinhash
+from kinhash import Codes, HammingIndex, MultimodalSparseHash, SparseHash, storage
+from kinhash.codes import StoredCodes
+from kinhash.encoders import ENCODERS
+from kinhash.errors import FormatError, InvalidInputError
+from kinhash.methods import AGH, CCAITQ, KSH, LSH, ClassCode
+
+GOLDEN = Path(__file__).parent / "golden"
+
+METHODS = {
+    "ista": SparseHash(n_bits=12, max_steps=20),
+    "ista, signed": SparseHash(n_bits=12, max_steps=20, signed=True, n_layers=2),
+    "cod": SparseHash(n_bits=12, max_steps=20, encoder="cod", n_active=3),
+    "linear": LSH(n_bits=12),
+    "kernel": KSH(n_bits=12, n_anchors=20),
+    "anchor-graph": AGH(n_bits=12, n_anchors=20),
+    "class": ClassCode(n_bits=12),
+}
+TEXTS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory, digits):
+    """A saved model of every kind of encoder, models of two modalities, codes and an index."""
+    folder, (X, y) = tmp_path_factory.mktemp("files"), digits
+    X, y = X[:200], y[:200]
+    for name, method in METHODS.items():
+        method.fit(X, y).save(folder / name)
+    texts = [f"{TEXTS[label]} {TEXTS[-label]}" for label in y]
+    for name, method in (
+        ("kernel-ista", MultimodalSparseHash(n_bits=12, max_steps=20, n_anchors=15)),
+        ("two modalities", CCAITQ(n_bits=5)),
+    ):
+        method.fit({"image": X, "text": texts}, y).save(folder / name)
+    signed = METHODS["ista, signed"]
+    signed.encode(X).save(folder / "codes", ids=y * 1000 + np.arange(200), made_by="x")
+    HammingIndex(signed.encode(X)).save(folder / "index")
+    paths = {path.name: path for path in folder.iterdir()}
+    golden = sorted(GOLDEN.glob("*/*.kinhash"))
+    return paths | {"/".join(path.parts[-3:]): path for path in golden}
+
+
+NAMES = [
+    *METHODS,
+    "kernel-ista",
+    "two modalities",
+    "codes",
+    "index",
+    *("/".join(path.parts[-3:]) for path in sorted(GOLDEN.glob("*/*.kinhash"))),
+]
+
+
+def test_there_is_a_file_of_every_kind_of_encoder(files):
+    found = set()
+    for path in files.values():
+        thing = kinhash.load(path)
+        if hasattr(thing, "encoder_"):
+            found.add(thing.encoder_.kind)
+        elif hasattr(thing, "encoders_"):
+            found |= {encoder.kind for encoder in thing.encoders_.values()}
+    assert found == set(ENCODERS)
+    assert set(NAMES) == set(files)
+
+
+def use(thing):
+    """Do with what was loaded what users do; all of it must be sound."""
+    if isinstance(thing, StoredCodes):
+        Codes(thing.codes.words, thing.codes.n_bits, signed=thing.codes.signed)
+        assert thing.ids is None or (thing.ids.dtype, len(thing.ids)) == (np.int64, len(thing[0]))
+        assert thing.made_by is None or isinstance(thing.made_by, str)
+        return
+    if isinstance(thing, HammingIndex):
+        zero = Codes.from_dense(np.zeros((1, thing.n_bits)), signed=thing.signed)
+        assert len(thing.search_top_k(zero, 3).ids) <= 3
+        return
+    repr(thing)
+    encoders = getattr(thing, "encoders_", None) or {None: thing.encoder_}
+    for modality, encoder in encoders.items():
+        X = np.random.default_rng(0).normal(size=(3, encoder.n_features)).astype(np.float32)
+        options = {} if modality is None else {"modality": modality}
+        codes = thing.encode(X, n_threads=1, **options)
+        Codes(codes.words, codes.n_bits, signed=codes.signed)
+        assert (codes.n_bits, codes.signed) == (thing.n_bits, encoder.signed)
+        with np.errstate(all="ignore"):
+            assert np.isfinite(encoder.forward(X)).all(), "codes of outputs that are no numbers"
+        if modality in getattr(thing, "words_", {}):
+            assert len(thing.encode(["one two", ""], n_threads=1, **options)) == 2
+
+
+def outcome(path):
+    """Load and use a file; return the error that says what is wrong with it, or None."""
+    try:
+        use(kinhash.load(path))
+    except (FormatError, InvalidInputError) as error:
+        message = str(error)
+        assert "\n" not in message
+        assert message.endswith(".")
+        assert ".." not in message.replace("...", "")
+        assert len(message) < 1000 + len(str(path))
+        return error
+    return None
+
+
+@pytest.fixture
+def unsynced(monkeypatch):
+    """Let saves not wait for the disk: thousands of files are written here."""
+    monkeypatch.setattr(os, "fsync", lambda _: None)
+
+
+def signed_again(path, header, arrays):
+    """Write a file of models or codes as `storage.write` does, with whatever is in the header."""
+    storage.write(path, header, arrays)
+
+
+VALUES = (
+    None,
+    True,
+    0,
+    1,
+    -1,
+    10**9,
+    -(10**30),
+    10**400,
+    0.5,
+    1e-300,
+    1e38,
+    1e300,
+    float("nan"),
+    float("inf"),
+    "",
+    "\ud800",
+    "x" * 5000,
+    [],
+    [None],
+    [1, 2],
+    [["a"]],
+    {},
+    {"a": 1},
+)
+
+
+def places(value, path=()):
+    """Yield the way to everything in a JSON value, containers and what is in them."""
+    items = value.items() if isinstance(value, dict) else enumerate(value)
+    for key, inner in items:
+        yield (*path, key)
+        if isinstance(inner, dict | list):
+            few = inner if isinstance(inner, dict) else inner[:2]  # training looks are all alike
+            yield from places(few, (*path, key))
+
+
+def changed_headers(header):
+    """Yield copies of a header with one thing replaced, removed or added."""
+    for way in list(places(header)):
+        for value in (*VALUES, ...):
+            changed = copy.deepcopy(header)
+            inner = changed
+            for key in way[:-1]:
+                inner = inner[key]
+            if value is ...:
+                del inner[way[-1]]
+            else:
+                inner[way[-1]] = value
+            yield f"{way} becomes {value!r:.40}", changed
+        inner = header
+        for key in way:
+            inner = inner[key]
+        if isinstance(inner, dict | list):
+            changed = copy.deepcopy(header)
+            at = changed
+            for key in way:
+                at = at[key]
+            at.update(unknown=1) if isinstance(at, dict) else at.append(1)
+            yield f"{way} has one more", changed
+    yield "an unknown entry", header | {"unknown": 1}
+
+
+def changed_arrays(arrays):
+    """Yield copies of the arrays with one of them altered, removed or added."""
+    for name, array in arrays.items():
+        makers = {
+            "is gone": None,
+            "is empty": array[:0],
+            "is longer": np.concatenate([array, array]),
+            "is shorter": array[:-1],
+            "has one row": array[:1],
+            "is flat": array.reshape(-1),
+            "is deeper": array[None],
+            "is a scalar": np.zeros((), array.dtype),
+            "is transposed": np.ascontiguousarray(array.T),
+            "has no columns": array.reshape(len(array), -1)[:, :0],
+            "is long and empty": np.zeros((0, 2**40), array.dtype),
+        }
+        for dtype in (np.float16, np.float32, np.float64, np.int8, np.int64, np.uint64, bool):
+            makers[f"is {np.dtype(dtype)}"] = array.astype(dtype)
+        values = (0, 1, -1, 2, 255, 2**63 - 1, 2**64 - 1, 1e-45, 1e19, 3e38, -3e38)
+        values += (float("nan"), float("inf"), -float("inf"))
+        for value in values:
+            if array.dtype.kind != "f" and not _fits(value, array.dtype):
+                continue
+            for where in (slice(None), slice(1)):
+                changed = array.copy()
+                changed.reshape(-1)[where] = value
+                makers[f"has {value} at {where}"] = changed
+        for what, made in makers.items():
+            rest = {key: other for key, other in arrays.items() if key != name}
+            yield f"{name} {what}", rest if made is None else rest | {name: made}
+    yield "an unknown array", arrays | {"unknown": np.zeros(3, np.float32)}
+    yield "no array", {}
+
+
+def _fits(value, dtype):
+    return isinstance(value, int) and np.iinfo(dtype).min <= value <= np.iinfo(dtype).max
+
+
+@pytest.mark.usefixtures("unsynced")
+@pytest.mark.filterwarnings("ignore:invalid value encountered in cast:RuntimeWarning")
+@pytest.mark.filterwarnings("ignore:overflow encountered in cast:RuntimeWarning")
+@pytest.mark.parametrize("name", [name for name in NAMES if "index" not in name])
+def test_a_hostile_file_gives_sound_codes_or_one_clear_error(files, tmp_path, name):
+    header, arrays = storage.read(files[name])
+    path = tmp_path / "hostile.kinhash"
+    assert outcome(files[name]) is None
+    refused = total = 0
+    cases = [(what, changed, arrays) for what, changed in changed_headers(header)]
+    cases += [(what, header, changed) for what, changed in changed_arrays(arrays)]
+    for what, changed, with_arrays in cases:
+        signed_again(path, changed, with_arrays)
+        try:
+            refused += outcome(path) is not None
+        except Exception as error:
+            raise AssertionError(f"{name}: {what}") from error
+        total += 1
+    assert total > 150
+    assert refused > total / 3
+
+
+@pytest.mark.parametrize("name", ["index", "golden/v2/index.kinhash"])
+def test_a_hostile_header_of_an_index_gives_answers_or_one_clear_error(files, tmp_path, name):
+    raw = files[name].read_bytes()
+    magic, version, _, length = struct.unpack("<8sIIQ", raw[:24])
+    header, path = json.loads(raw[24 : 24 + length]), tmp_path / "hostile.kinhash"
+    for what, changed in changed_headers(header):
+        text = json.dumps(changed, sort_keys=True).encode().ljust(length)
+        start = struct.pack("<8sIIQ", magic, version, 0, len(text))
+        checksum = struct.pack("<I", zlib.crc32(start + text))
+        path.write_bytes(start[:12] + checksum + start[16:] + text + raw[24 + length :])
+        try:
+            outcome(path)
+        except Exception as error:
+            raise AssertionError(f"{name}: {what}") from error
+
+
+def changed(files, tmp_path, name, *, arrays=None, **entries):
+    header, stored = storage.read(files[name])
+    path = tmp_path / "changed.kinhash"
+    signed_again(path, header | entries, stored | (arrays or {}))
+    return path
+
+
+SETTINGS = {"beta": 3.0, "n_steps": 1, "two_sided": False}
+
+
+@pytest.mark.parametrize(
+    ("name", "entries", "message"),
+    [
+        (
+            "ista",
+            {"settings": SETTINGS | {"n_steps": 10**9}},
+            r"integer in \[0, 100\], .* 1000000000",
+        ),
+        ("cod", {"settings": SETTINGS | {"n_steps": 13}}, r"`n_steps` .* in \[1, 12\], .* has 13"),
+        (
+            "ista",
+            {"settings": SETTINGS | {"beta": 0}},
+            "`beta` .* positive float32 number, .* has 0",
+        ),
+        (
+            "ista",
+            {"settings": SETTINGS | {"two_sided": 1}},
+            "`two_sided` .* true or false, .* has 1",
+        ),
+        ("ista", {"settings": []}, r"`settings` must be an object, the file has \[\]"),
+        ("ista", {"parameters": [1]}, r"`parameters` must be an object, the file has \[1\]"),
+        ("ista", {"parameters": {"n_bits": 0}}, "`n_bits` must be 12, as the encoder .* has 0"),
+        ("ista", {"parameters": {"n_bits": 10**9}}, "must be 12, as .* the file has 1000000000"),
+        ("ista", {"history": "long"}, "`history` must be a list, the file has 'long'"),
+        ("ista", {"history": [{"loss": "low"}]}, "list of objects of numbers, .* 'low'"),
+        ("ista", {"feature_names": ["a"]}, r"null or \d+ strings, .* has \['a'\]"),
+        ("ista", {"kind": 3}, "`kind` must be a string, the file has 3"),
+        ("ista", {"kind": "sparsehash"}, "the file holds a 'sparsehash'; this release reads"),
+        ("ista", {"mood": "bad"}, "the entry 'mood' is unknown; .* Upgrade kinhash"),
+        ("anchor-graph", {"settings": {"n_nearest": 21, "width": 1}}, r"in \[1, 20\], .* has 21"),
+        ("codes", {"n_bits": 0}, r"`n_bits` must be an integer in \[1, 1024\], got 0"),
+        ("codes", {"n_bits": 10**9}, r"in \[1, 1024\], got 1000000000"),
+        ("codes", {"n_bits": 3}, "set bits beyond the 3 bits"),
+        ("codes", {"n_bits": "12"}, "`n_bits` must be an integer, the file has '12'"),
+        ("codes", {"signed": "no"}, "`signed` must be true or false, the file has 'no'"),
+        ("codes", {"made_by": 7}, "`made_by` must be a string or null, the file has 7"),
+    ],
+)
+def test_what_is_wrong_with_a_header_is_said(files, tmp_path, name, entries, message):
+    with pytest.raises(FormatError, match=rf"changed\.kinhash: .*{message}"):
+        kinhash.load(changed(files, tmp_path, name, **entries))
+
+
+@pytest.mark.parametrize(
+    ("name", "arrays", "message"),
+    [
+        ("ista", {"tau": np.full(12, np.nan, np.float32)}, "`tau` .* has a NaN or an infinity"),
+        ("cod", {"tau": np.full(12, np.inf, np.float32)}, "`tau` .* has a NaN or an infinity"),
+        ("linear", {"bias": np.zeros(12)}, "`bias` .* must be float32 of shape .* has float64"),
+        ("linear", {"extra": np.zeros(1)}, "encoder has W, bias, .* the file has W, bias, extra"),
+        ("class", {"n_support": np.full(10, 2**62)}, r"`n_support` .* counts that sum to its \d+"),
+        ("class", {"class_codes": np.full((10, 12), 2, np.uint8)}, "must hold only 0 and 1"),
+        ("codes", {"ids": np.arange(199)}, r"`ids` must be int64 of shape \(200,\), .* \(199,\)"),
+        ("codes", {"ids": np.arange(200.0)}, "`ids` must be int64 .* the file has float64"),
+        ("codes", {"words": np.ones((200, 2), np.uint64)}, r"\+1 and -1 at once"),
+        ("codes", {"more": np.ones(2)}, "the array 'more' is unknown"),
+    ],
+)
+def test_what_is_wrong_with_an_array_is_said(files, tmp_path, name, arrays, message):
+    with pytest.raises(FormatError, match=rf"changed\.kinhash: .*{message}"):
+        kinhash.load(changed(files, tmp_path, name, arrays=arrays))
+
+
+def test_more_bits_than_a_code_can_have_are_refused(files, tmp_path):
+    header, arrays = storage.read(files["linear"])
+    path = tmp_path / "wide.kinhash"
+    wide = {"W": np.tile(arrays["W"], (100, 1)), "bias": np.tile(arrays["bias"], 100)}
+    parameters = header["parameters"] | {"n_bits": 1200}
+    storage.write(path, header | {"parameters": parameters}, arrays | wide)
+    with pytest.raises(FormatError, match="the encoder has 1200 bits, a code has 1 to 1024"):
+        kinhash.load(path)
+
+
+@pytest.mark.parametrize("name", ["ista", "cod", "linear", "kernel"])
+def test_outputs_that_overflow_are_an_error_and_not_a_code(files, tmp_path, name):
+    _, arrays = storage.read(files[name])
+    huge = {"W": np.full_like(arrays["W"], 3e38)}
+    model = kinhash.load(changed(files, tmp_path, name, arrays=huge))
+    # Near the anchors of a kernel; far away, all of it is 0.
+    X = np.tile(model.encoder_.mean + (0 if name == "kernel" else 1000), (2, 1))
+    with pytest.raises(InvalidInputError, match="too large for this encoder in row 0"):
+        model.encode(X)
+
+
+# Things that are no file of ours
+
+
+def test_a_folder_is_refused(tmp_path):
+    for opened in (kinhash.load, Codes.load, HammingIndex.load):
+        with pytest.raises(InvalidInputError, match=r"it is a folder. Name a file in it"):
+            opened(tmp_path)
+
+
+def test_an_empty_file_is_refused(tmp_path):
+    path = tmp_path / "empty"
+    path.touch()
+    for opened in (kinhash.load, Codes.load):
+        with pytest.raises(FormatError, match="empty is not a kinhash file: it is empty"):
+            opened(path)
+
+
+def test_a_pipe_is_refused_at_once(tmp_path):
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    for opened in (kinhash.load, Codes.load, HammingIndex.load):
+        said = []
+
+        def attempt(opened=opened, said=said):
+            with pytest.raises(InvalidInputError, match="pipe: it is a pipe or a device"):
+                opened(path)
+            said.append(True)
+
+        thread = threading.Thread(target=attempt, daemon=True)
+        thread.start()
+        thread.join(10)
+        assert said, "it waits for a writer"
+
+
+def test_a_device_is_refused():
+    with pytest.raises(InvalidInputError, match="/dev/zero: it is a pipe or a device"):
+        kinhash.load("/dev/zero")
+
+
+def test_a_path_that_no_file_can_have_is_refused(tmp_path):
+    with pytest.raises(InvalidInputError, match=r"Cannot read .*: embedded null byte"):
+        kinhash.load(f"{tmp_path}/a\0b")
+    with pytest.raises(InvalidInputError, match=r"Cannot read .*: file name too long"):
+        kinhash.load(tmp_path / ("a" * 300))
+
+
+def test_files_of_other_programs_are_refused(tmp_path):
+    path = tmp_path / "weights.safetensors"
+    safetensors.numpy.save_file({"W": np.zeros(3)}, path, metadata={"format": "pt"})
+    with pytest.raises(FormatError, match=r"weights.safetensors is not a kinhash file"):
+        kinhash.load(path)
+    np.save(tmp_path / "array.npy", np.zeros(3))
+    with pytest.raises(FormatError, match=r"array.npy is not a kinhash file"):
+        kinhash.load(tmp_path / "array.npy")
+
+
+@pytest.mark.parametrize("name", ["ista", "kernel-ista", "codes", "index"])
+def test_a_truncated_file_is_refused(files, tmp_path, name):
+    raw, path = files[name].read_bytes(), tmp_path / "short"
+    for length in (1, 7, 8, 20, 24, len(raw) // 2, len(raw) - 1):
+        path.write_bytes(raw[:length])
+        with pytest.raises(
+            FormatError, match=r"short.* is (not a kinhash file, or is )?cut short|damaged"
+        ):
+            kinhash.load(path)
+
+
+def test_a_newer_format_is_refused(files, tmp_path):
+    with pytest.raises(FormatError, match="has format 2; this release reads formats 1 to 1"):
+        kinhash.load(changed(files, tmp_path, "codes", format=2))
+    raw, path = bytearray(files["index"].read_bytes()), tmp_path / "newer"
+    raw[8] = 9
+    path.write_bytes(raw)
+    with pytest.raises(FormatError, match=r"of format 9; this release reads format 2. Upgrade"):
+        kinhash.load(path)
+
+
+@pytest.mark.parametrize("dtype", ["BF16", "F8_E4M3", "nonsense"])
+def test_arrays_of_types_that_numpy_lacks_are_refused(files, tmp_path, dtype):
+    raw, path = files["codes"].read_bytes(), tmp_path / "odd.kinhash"
+    (length,) = struct.unpack("<Q", raw[:8])
+    header = json.loads(raw[8 : 8 + length])
+    entry = json.loads(header["__metadata__"]["kinhash"])
+    blank = storage._UNSIGNED
+    size = {"BF16": 2, "F8_E4M3": 1, "nonsense": 1}[dtype]
+    odd = {"dtype": dtype, "shape": [4], "data_offsets": [0, 4 * size]}
+    metadata = {"kinhash": json.dumps(entry | {"sha256": blank})}
+    text = json.dumps({"__metadata__": metadata, "words": odd}).encode()
+    made = struct.pack("<Q", len(text)) + text + bytes(4 * size)
+    digest = storage.hashlib.sha256(made).hexdigest()
+    path.write_bytes(made.replace(blank.encode(), digest.encode(), 1))
+    with pytest.raises(FormatError, match=r"odd.kinhash"):
+        kinhash.load(path)
