@@ -167,6 +167,11 @@ class HashMethod(TransformerMixin, Model):  # type: ignore[misc]  # untyped
 
         Whether it is finite is left to whoever reads it next, chunk by chunk.
         """
+        if is_sparse(X) and not self._takes_sparse:
+            raise InvalidInputError(
+                f"`X` is sparse, but {type(self).__name__} takes dense vectors only. "
+                "Convert it with X.toarray()."
+            )
         try:
             checked = validate_data(
                 self,
@@ -180,6 +185,8 @@ class HashMethod(TransformerMixin, Model):  # type: ignore[misc]  # untyped
         except ValueError as error:
             if "could not convert" in str(error):
                 raise InvalidInputError(f"`X` must hold numbers: {error}.") from error
+            if "bytes/strings" in str(error):
+                raise InvalidInputError("`X` must hold numbers, got text.") from error
             raise InvalidInputError(str(error)) from error
         if not is_sparse(checked):
             return np.asarray(checked)

@@ -9,7 +9,6 @@ from kinhash import Pairs
 from kinhash.encoders import KernelEncoder, LinearEncoder
 from kinhash.errors import InvalidInputError
 from kinhash.methods import LSH, NNHash
-from kinhash.methods.rivals.nnhash import GaussianUnits
 from kinhash.metrics import evaluate_codes
 from kinhash.training.losses import ContrastiveLoss
 
@@ -22,10 +21,6 @@ def measures(model, X, y):
     return evaluate_codes(codes[:200], y[:200], codes[200:], y[200:])
 
 
-def kernel(x, c, gamma):
-    return np.exp(-gamma * np.square(np.asarray(x, float) - c).sum())
-
-
 @pytest.mark.parametrize("parameters", [{}, {"n_anchors": 0}, {"n_anchors": 50}])
 def test_it_ranks_better_than_random_projections(digits, parameters):
     X, y = digits
@@ -33,19 +28,6 @@ def test_it_ranks_better_than_random_projections(digits, parameters):
     found = measures(learned, X, y)
     assert found["map"] > measures(LSH(32).fit(X), X, y)["map"] + 0.2
     assert found["unique_codes"] > 100
-
-
-def test_units_have_the_inner_products_of_the_kernel(rng):
-    """Up to their mean: differences of outputs are distances of the kernel's space."""
-    centres = rng.normal(size=(12, 4)).astype(np.float32)
-    units = GaussianUnits(centres, 0.2)
-    outputs = units(centres)
-    assert outputs.dtype == np.float32
-    assert np.allclose(outputs.mean(axis=0), 0, atol=1e-4)
-    for i in range(12):
-        for j in range(12):
-            expected = 2 - 2 * kernel(centres[i], centres[j], 0.2)
-            assert np.square(outputs[i] - outputs[j]).sum() == pytest.approx(expected, abs=0.01)
 
 
 def test_the_encoder_is_the_network_on_top_of_the_units(digits):
