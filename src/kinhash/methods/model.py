@@ -4,17 +4,17 @@ import contextlib
 import math
 import os
 from collections.abc import Iterator
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse
 import sklearn.exceptions
-from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import validate_data
 
 from kinhash import storage
-from kinhash.arrays import Array
+from kinhash.arrays import Array, Labels, Vectors
 from kinhash.codes import Codes
 from kinhash.encoders import (
     ENCODERS,
@@ -24,12 +24,32 @@ from kinhash.encoders import (
 )
 from kinhash.errors import FormatError, InvalidInputError, NotFittedError
 
+if TYPE_CHECKING:
+    # scikit-learn has no types: a base class of type Any would let every misspelt name pass.
+
+    class BaseEstimator:
+        """What users and this package call of scikit-learn's class of that name."""
+
+        def get_params(self, deep: bool = True) -> dict[str, Any]: ...  # noqa: D102, FBT001, FBT002
+        def set_params(self, **parameters: Any) -> Self: ...  # noqa: ANN401, D102 - of any type
+        @classmethod
+        def _get_param_names(cls) -> list[str]: ...
+        def __sklearn_tags__(self) -> Tags: ...
+
+    class TransformerMixin:
+        """The same of this one."""
+
+        def fit_transform(self, X: Vectors, y: Labels | None = None) -> scipy.sparse.csr_matrix: ...  # noqa: D102
+
+else:
+    from sklearn.base import BaseEstimator, TransformerMixin
+
 
 class _SklearnNotFittedError(NotFittedError, sklearn.exceptions.NotFittedError):  # type: ignore[misc]  # untyped
     """Ours, which scikit-learn takes for its own; `kinhash.errors` stays free of that import."""
 
 
-class Model(BaseEstimator):  # type: ignore[misc]  # untyped
+class Model(BaseEstimator):
     """What every method shares, whatever it takes in: it is fitted or not, and has a file.
 
     Attributes:
@@ -98,7 +118,7 @@ def restored_encoder(kind: str, arrays: dict[str, Array], settings: dict[str, An
     return ENCODERS[kind].restore(arrays, settings)
 
 
-class HashMethod(TransformerMixin, Model):  # type: ignore[misc]  # untyped
+class HashMethod(TransformerMixin, Model):
     """A method that learns codes: `fit` leaves an encoder, and everything else uses that.
 
     Attributes:
@@ -112,6 +132,11 @@ class HashMethod(TransformerMixin, Model):  # type: ignore[misc]  # untyped
 
     encoder_: Encoder
     n_features_in_: int
+    feature_names_in_: Array  # only if the columns of the training vectors had names
+
+    def fit(self, X: npt.ArrayLike, y: Labels | None = None) -> Self:
+        """Learn from vectors, and from labels if the method uses them; returns self."""
+        raise NotImplementedError
 
     def encode(self, X: Any, *, n_threads: int | None = None) -> Codes:  # noqa: ANN401 - array-like or sparse
         """Return the codes of the rows of `X`.
