@@ -17,11 +17,13 @@ from kinhash import Codes, HammingIndex, MultimodalSparseHash, SparseHash, stora
 from kinhash.codes import StoredCodes
 from kinhash.encoders import ENCODERS
 from kinhash.errors import FormatError, InvalidInputError
-from kinhash.methods import AGH, CCAITQ, KSH, LSH, ClassCode
+from kinhash.loading import load
+from kinhash.methods import AGH, CCAITQ, KSH, LSH, METHODS, MULTIMODAL_METHODS, ClassCode
 
 GOLDEN = Path(__file__).parent / "golden"
 
-METHODS = {
+
+SMALL = {
     "ista": SparseHash(n_bits=12, max_steps=20),
     "ista, signed": SparseHash(n_bits=12, max_steps=20, signed=True, n_layers=2),
     "cod": SparseHash(n_bits=12, max_steps=20, encoder="cod", n_active=3),
@@ -30,6 +32,8 @@ METHODS = {
     "anchor-graph": AGH(n_bits=12, n_anchors=20),
     "class": ClassCode(n_bits=12),
 }
+
+
 TEXTS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
 
 
@@ -38,7 +42,7 @@ def files(tmp_path_factory, digits):
     """A saved model of every kind of encoder, models of two modalities, codes and an index."""
     folder, (X, y) = tmp_path_factory.mktemp("files"), digits
     X, y = X[:200], y[:200]
-    for name, method in METHODS.items():
+    for name, method in SMALL.items():
         method.fit(X, y).save(folder / name)
     texts = [f"{TEXTS[label]} {TEXTS[-label]}" for label in y]
     for name, method in (
@@ -46,7 +50,7 @@ def files(tmp_path_factory, digits):
         ("two modalities", CCAITQ(n_bits=5)),
     ):
         method.fit({"image": X, "text": texts}, y).save(folder / name)
-    signed = METHODS["ista, signed"]
+    signed = SMALL["ista, signed"]
     signed.encode(X).save(folder / "codes", ids=y * 1000 + np.arange(200), made_by="x")
     HammingIndex(signed.encode(X)).save(folder / "index")
     paths = {path.name: path for path in folder.iterdir()}
@@ -55,7 +59,7 @@ def files(tmp_path_factory, digits):
 
 
 NAMES = [
-    *METHODS,
+    *SMALL,
     "kernel-ista",
     "two modalities",
     "codes",
@@ -359,9 +363,6 @@ def test_outputs_that_overflow_are_an_error_and_not_a_code(files, tmp_path, name
         model.encode(X)
 
 
-# Things that are no file of ours
-
-
 def test_a_folder_is_refused(tmp_path):
     for opened in (kinhash.load, Codes.load, HammingIndex.load):
         with pytest.raises(InvalidInputError, match=r"it is a folder. Name a file in it"):
@@ -452,3 +453,53 @@ def test_arrays_of_types_that_numpy_lacks_are_refused(files, tmp_path, dtype):
     path.write_bytes(made.replace(blank.encode(), digest.encode(), 1))
     with pytest.raises(FormatError, match=r"odd.kinhash"):
         kinhash.load(path)
+
+
+@pytest.fixture
+def codes(rng):
+    return Codes.from_dense(rng.integers(2, size=(9, 20)))
+
+
+def test_the_file_says_what_it_holds(rng, codes, tmp_path):
+    X = rng.normal(size=(20, 3))
+    paths = [tmp_path / name for name in ("model", "codes", "index")]
+    LSH(8).fit(X).save(paths[0])
+    codes.save(paths[1], ids=range(9))
+    HammingIndex(codes).save(paths[2])
+    model, stored, index = (load(path) for path in paths)
+    assert type(model) is LSH
+    assert model.encode(X) == LSH(8).fit(X).encode(X)
+    assert isinstance(stored, StoredCodes)
+    assert stored.codes == codes
+    assert stored.ids.tolist() == list(range(9))
+    assert isinstance(index, HammingIndex)
+    assert len(index) == 9
+
+
+def test_a_path_may_be_text(codes, tmp_path):
+    codes.save(tmp_path / "codes")
+    assert load(str(tmp_path / "codes")).codes == codes
+
+
+def test_a_model_of_several_modalities_is_a_model_too():
+    model = load(GOLDEN / "v1" / "multimodal.kinhash")
+    assert type(model) is MULTIMODAL_METHODS["multimodal-sparsehash"]
+
+
+def test_a_method_of_the_future_is_named_with_those_known(tmp_path):
+    storage.write(tmp_path / "m", {"kind": "model", "method": "later"}, {"W": np.zeros(3)})
+    with pytest.raises(FormatError) as caught:
+        load(tmp_path / "m")
+    assert str(caught.value).startswith(f"{tmp_path / 'm'} holds a 'later'; this release reads")
+    assert all(name in str(caught.value) for name in [*METHODS, *MULTIMODAL_METHODS])
+
+
+def test_what_is_missing_in_a_file_is_named_with_the_file(tmp_path):
+    storage.write(tmp_path / "m", {"kind": "model", "method": "lsh"}, {"W": np.zeros(3)})
+    with pytest.raises(FormatError, match=r"m is not complete: 'parameters'\."):
+        load(tmp_path / "m")
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(InvalidInputError, match="nowhere"):
+        load(tmp_path / "nowhere")

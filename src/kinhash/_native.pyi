@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 def instruction_sets() -> list[str]: ...
@@ -59,7 +60,7 @@ class Answer: ...  # a capsule; only `answer_arrays` reads it
 
 def answer_arrays(
     answer: Answer,
-) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]: ...
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int32]]: ...
 
 class Segment:
     def __init__(self, arrays: dict[str, npt.NDArray[Any]], numbers: dict[str, Any]) -> None: ...

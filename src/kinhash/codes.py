@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kinhash import _native, storage
-from kinhash.arrays import Array
+from kinhash.arrays import Array, Bytes, Integers, Words
 from kinhash.errors import FormatError, InvalidInputError
 
 MAX_BITS = 1024
@@ -141,7 +141,7 @@ class Codes:
         return cls._trusted(words, parts[0].n_bits, signed=parts[0].signed)
 
     @property
-    def words(self) -> Array:
+    def words(self) -> Words:
         """The packed codes: uint64, `(n, n_words)`, read-only."""
         return self._words
 
@@ -156,7 +156,7 @@ class Codes:
         return self._signed
 
     @property
-    def n_active(self) -> Array:
+    def n_active(self) -> Integers:
         """How many entries of each code are not zero: int64, `(n,)`."""
         n_active: Array = np.bitwise_count(self._words).sum(axis=1, dtype=np.int64)
         return n_active
@@ -166,13 +166,13 @@ class Codes:
         """How many different codes there are."""
         return len(np.unique(self._words, axis=0))
 
-    def to_dense(self) -> Array:
+    def to_dense(self) -> npt.NDArray[np.int8]:
         """Return one int8 per entry, `(n, n_bits)`."""
         dense = np.empty((len(self), self._n_bits), np.int8)
         _native.unpack(self._words, dense, self._signed)
         return dense
 
-    def to_bytes(self) -> Array:
+    def to_bytes(self) -> Bytes:
         """Return uint8 `(n, n_bytes)`, FAISS's layout of binary vectors; signed: plus, minus."""
         n_planes, n_bytes = (2 if self._signed else 1), -(-self._n_bits // 8)
         raw = np.ascontiguousarray(self._words, dtype="<u8").view(np.uint8)
@@ -282,7 +282,7 @@ class StoredCodes(NamedTuple):
     """Codes as a file holds them."""
 
     codes: Codes
-    ids: Array | None  # int64, (n,)
+    ids: Integers | None  # (n,)
     made_by: str | None  # fingerprint of the encoder
 
 

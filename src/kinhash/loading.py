@@ -7,13 +7,15 @@ from typing import Any
 
 from kinhash import storage
 from kinhash.arrays import Array
-from kinhash.codes import stored_codes
+from kinhash.codes import StoredCodes, stored_codes
 from kinhash.errors import FormatError
 from kinhash.index.hamming import HammingIndex
 from kinhash.methods import METHODS, MULTIMODAL_METHODS, HashMethod, MultimodalMethod
 
+Loaded = HashMethod | MultimodalMethod | StoredCodes | HammingIndex
 
-def load(path: str | os.PathLike[str]) -> Any:  # noqa: ANN401 - the file says what it holds
+
+def load(path: str | os.PathLike[str]) -> Loaded:
     """Return the model, the codes with their ids (`StoredCodes`) or the index in a file.
 
     No code in it is ever run. An index is memory-mapped, as by `HammingIndex.load`.
@@ -32,7 +34,7 @@ def load(path: str | os.PathLike[str]) -> Any:  # noqa: ANN401 - the file says w
         raise FormatError(f"{path}: {error}") from error
 
 
-def _restored(header: dict[str, Any], arrays: dict[str, Array]) -> Any:  # noqa: ANN401 - as `load`
+def _restored(header: dict[str, Any], arrays: dict[str, Array]) -> Loaded:
     kind = storage.value(header, "kind", str)
     storage.value(header, "kinhash", str)
     if kind == "codes":

@@ -4,10 +4,13 @@ from collections.abc import Iterator
 from typing import Self
 
 import numpy as np
+import numpy.typing as npt
 
 from kinhash import _native
-from kinhash.arrays import Array
+from kinhash.arrays import Array, Integers
 from kinhash.errors import InvalidInputError
+
+Distances = npt.NDArray[np.int32]
 
 
 class Matches:
@@ -45,7 +48,7 @@ class Matches:
         views = offsets.view(), ids.view(), distances.view()
         for array in views:
             array.flags.writeable = False
-        self._held: _native.Answer | tuple[Array, Array, Array] = views
+        self._held: _native.Answer | tuple[Integers, Integers, Distances] = views
 
     @classmethod
     def _of(cls, answer: "_native.Answer") -> Self:
@@ -58,49 +61,49 @@ class Matches:
         """Drop the arrays. The next answer gets their memory if nobody else holds one of them."""
         self._held = _NOTHING
 
-    def _arrays(self) -> tuple[Array, Array, Array]:
+    def _arrays(self) -> tuple[Integers, Integers, Distances]:
         held = self._held
         if not isinstance(held, tuple):
             self._held = held = _native.answer_arrays(held)
         return held
 
     @property
-    def offsets(self) -> Array:
+    def offsets(self) -> Integers:
         """Where each row starts: int64, `(n_queries + 1,)`."""
         return self._arrays()[0]
 
     @property
-    def ids(self) -> Array:
+    def ids(self) -> Integers:
         """The ids of all rows, one after the other: int64."""
         return self._arrays()[1]
 
     @property
-    def distances(self) -> Array:
+    def distances(self) -> Distances:
         """The distances that go with `ids`: int32."""
         return self._arrays()[2]
 
     @property
-    def counts(self) -> Array:
+    def counts(self) -> Integers:
         """How many matches each query has: int64, `(n_queries,)`."""
         return np.diff(self.offsets)
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
-    def __getitem__(self, query: int) -> tuple[Array, Array]:
+    def __getitem__(self, query: int) -> tuple[Integers, Distances]:
         """Return `(ids, distances)` of one query."""
         if not -len(self) <= query < len(self):
             raise IndexError(f"query {query} of {len(self)}")
         row = slice(*self.offsets[query % len(self) :][:2])
         return self.ids[row], self.distances[row]
 
-    def __iter__(self) -> Iterator[tuple[Array, Array]]:
+    def __iter__(self) -> Iterator[tuple[Integers, Distances]]:
         return (self[i] for i in range(len(self)))
 
     def __repr__(self) -> str:
         return f"Matches(n_queries={len(self)}, n_matches={len(self.ids)})"
 
-    def __reduce__(self) -> tuple[type[Self], tuple[Array, Array, Array]]:
+    def __reduce__(self) -> tuple[type[Self], tuple[Integers, Integers, Distances]]:
         return type(self), (self.offsets, self.ids, self.distances)
 
 

@@ -12,7 +12,7 @@ import scipy.sparse.csgraph
 
 from kinhash import _native
 from kinhash.arguments import MAX_THREADS, checked_threads, default_threads
-from kinhash.arrays import Array
+from kinhash.arrays import Array, Integers
 from kinhash.codes import Codes
 from kinhash.errors import InvalidInputError, SearchTimeout
 from kinhash.index import explain, file
@@ -131,7 +131,7 @@ class HammingIndex:
         )
 
     @property
-    def ids(self) -> Array:
+    def ids(self) -> Integers:
         """All ids, in ascending order: int64."""
         parts = [segment.contents()[1] for segment in self._state.segments]
         return np.sort(np.concatenate(parts))
@@ -298,7 +298,7 @@ class HammingIndex:
         allowed: npt.ArrayLike | None = None,
         n_threads: int | None = None,
         timeout: float | None = None,
-    ) -> Array:
+    ) -> Integers:
         """Return how many items lie at each distance: int64, `(n_queries, radius + 1)`.
 
         A radius beyond the farthest that two codes can be apart (`n_bits`, or twice that when
@@ -342,7 +342,7 @@ class HammingIndex:
             work, what=what, n_queries=len(queries), n_codes=self.n_codes, n_items=len(self)
         )
 
-    def iter_buckets(self) -> Iterator[tuple[Codes, Array]]:
+    def iter_buckets(self) -> Iterator[tuple[Codes, Integers]]:
         """Yield each different code, as Codes of length 1, with the ids that have it."""
         segment = self._merged(self._state.segments)
         words = segment.arrays["codes"].reshape(-1, segment.numbers["n_words"])
@@ -351,7 +351,7 @@ class HammingIndex:
         for row, code in enumerate(codes):
             yield code, segment.ids[offsets[row] : offsets[row + 1]].astype(np.int64)
 
-    def duplicates(self, radius: int = 0) -> list[Array]:
+    def duplicates(self, radius: int = 0) -> list[Integers]:
         """Return the groups of kin: ids connected by steps of at most `radius`, two or more.
 
         Groups and their ids are in ascending order (groups by their lowest id).

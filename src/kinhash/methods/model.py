@@ -5,17 +5,17 @@ import math
 import os
 import reprlib
 from collections.abc import Iterator
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse
 import sklearn.exceptions
-from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import validate_data
 
 from kinhash import storage
-from kinhash.arrays import Array
+from kinhash.arrays import Array, Labels, Vectors
 from kinhash.codes import Codes
 from kinhash.encoders import (
     ENCODERS,
@@ -27,13 +27,32 @@ from kinhash.errors import FormatError, InvalidInputError, NotFittedError
 
 # What the header of every model has.
 ENTRIES = ("format", "kinhash", "kind", "method", "parameters", "history")
+if TYPE_CHECKING:
+    # scikit-learn has no types: a base class of type Any would let every misspelt name pass.
+
+    class BaseEstimator:
+        """What users and this package call of scikit-learn's class of that name."""
+
+        def get_params(self, deep: bool = True) -> dict[str, Any]: ...  # noqa: D102, FBT001, FBT002
+        def set_params(self, **parameters: Any) -> Self: ...  # noqa: ANN401, D102 - of any type
+        @classmethod
+        def _get_param_names(cls) -> list[str]: ...
+        def __sklearn_tags__(self) -> Tags: ...
+
+    class TransformerMixin:
+        """The same of this one."""
+
+        def fit_transform(self, X: Vectors, y: Labels | None = None) -> scipy.sparse.csr_matrix: ...  # noqa: D102
+
+else:
+    from sklearn.base import BaseEstimator, TransformerMixin
 
 
 class _SklearnNotFittedError(NotFittedError, sklearn.exceptions.NotFittedError):  # type: ignore[misc]  # untyped
     """Ours, which scikit-learn takes for its own; `kinhash.errors` stays free of that import."""
 
 
-class Model(BaseEstimator):  # type: ignore[misc]  # untyped
+class Model(BaseEstimator):
     """What every method shares, whatever it takes in: it is fitted or not, and has a file.
 
     Attributes:
@@ -125,7 +144,7 @@ def restored_encoder(header: dict[str, Any], arrays: dict[str, Array]) -> Encode
     return ENCODERS[kind].restore(arrays, settings)
 
 
-class HashMethod(TransformerMixin, Model):  # type: ignore[misc]  # untyped
+class HashMethod(TransformerMixin, Model):
     """A method that learns codes: `fit` leaves an encoder, and everything else uses that.
 
     Attributes:
@@ -139,6 +158,11 @@ class HashMethod(TransformerMixin, Model):  # type: ignore[misc]  # untyped
 
     encoder_: Encoder
     n_features_in_: int
+    feature_names_in_: Array  # only if the columns of the training vectors had names
+
+    def fit(self, X: npt.ArrayLike, y: Labels | None = None) -> Self:
+        """Learn from vectors, and from labels if the method uses them; returns self."""
+        raise NotImplementedError
 
     def encode(self, X: Any, *, n_threads: int | None = None) -> Codes:  # noqa: ANN401 - array-like or sparse
         """Return the codes of the rows of `X`.
@@ -202,6 +226,11 @@ class HashMethod(TransformerMixin, Model):  # type: ignore[misc]  # untyped
 
         Whether it is finite is left to whoever reads it next, chunk by chunk.
         """
+        if is_sparse(X) and not self._takes_sparse:
+            raise InvalidInputError(
+                f"`X` is sparse, but {type(self).__name__} takes dense vectors only. "
+                "Convert it with X.toarray()."
+            )
         try:
             checked = validate_data(
                 self,
@@ -215,6 +244,8 @@ class HashMethod(TransformerMixin, Model):  # type: ignore[misc]  # untyped
         except ValueError as error:
             if "could not convert" in str(error):
                 raise InvalidInputError(f"`X` must hold numbers: {error}.") from error
+            if "bytes/strings" in str(error):
+                raise InvalidInputError("`X` must hold numbers, got text.") from error
             raise InvalidInputError(str(error)) from error
         if not is_sparse(checked):
             return np.asarray(checked)

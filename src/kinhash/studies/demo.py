@@ -148,7 +148,7 @@ def prepare(out: Path, *, force: bool) -> None:
 def _method(kind: type[HashMethod], n_bits: int, seed: int, max_steps: int | None) -> HashMethod:
     # The dense network as the paper prints it: one layer on the vectors themselves.
     as_printed = {"n_anchors": 0, "similar_share": 0.5} if kind is NNHash else {}
-    method: HashMethod = kind(n_bits=n_bits, seed=seed, **as_printed)
+    method = kind().set_params(n_bits=n_bits, seed=seed, **as_printed)
     if max_steps is not None and "max_steps" in method.get_params():
         method.set_params(max_steps=max_steps)
     return method

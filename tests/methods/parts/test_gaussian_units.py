@@ -56,3 +56,42 @@ def test_units_at_sparse_rows_have_unit_length(rng):
     assert units.unit_rows
     assert np.allclose(np.linalg.norm(units.centres, axis=1), 1, atol=1e-6)
     assert units.gamma == 0.5
+
+
+def test_rows_are_brought_to_unit_length_where_the_centres_are(rng):
+    centres = np.eye(3, dtype=np.float32)
+    X = rng.normal(size=(5, 3)).astype(np.float32)
+    plain, unit = GaussianUnits(centres, 0.5), GaussianUnits(centres, 0.5, unit_rows=True)
+    assert np.allclose(unit(X), unit(7 * X), atol=1e-5)
+    assert not np.allclose(plain(X), plain(7 * X), atol=1e-2)
+    lengths = np.linalg.norm(X, axis=1, keepdims=True)
+    assert np.allclose(unit(X), plain(X / lengths), atol=1e-5)
+
+
+def test_units_stand_at_random_rows_and_the_seed_draws_them(rng):
+    X = rng.normal(size=(30, 4)).astype(np.float32)
+    mean, scale = np.ones(4, np.float32), np.array([2, 1, 1, 0], np.float32)
+    units = units_at_rows(X, mean, scale, 8, gamma=1.2, seed=3)
+    standard = ((X - mean) * scale).tolist()
+    chosen = [standard.index(centre) for centre in units.centres.tolist()]
+    assert units.n_outputs == len(set(chosen)) == 8
+    assert units.gamma == pytest.approx(1.2 / (2 * 3))  # three columns vary
+    again = units_at_rows(X, mean, scale, 8, gamma=1.2, seed=3)
+    assert np.array_equal(again.centres, units.centres)
+    other = units_at_rows(X, mean, scale, 8, gamma=1.2, seed=4)
+    assert not np.array_equal(other.centres, units.centres)
+
+
+def test_there_are_no_more_units_than_rows(rng):
+    X = rng.normal(size=(5, 4)).astype(np.float32)
+    zeros, ones = np.zeros(4, np.float32), np.ones(4, np.float32)
+    assert units_at_rows(X, zeros, ones, 1000, gamma=1.0, seed=0).n_outputs == 5
+
+
+def test_units_of_sparse_rows_have_unit_length():
+    X = scipy.sparse.csr_array(np.diag([1.0, 2.0, 5.0]))
+    zeros, scale = np.zeros(3, np.float32), np.full(3, 0.5, np.float32)
+    units = units_at_rows(X, zeros, scale, 3, gamma=1.0, seed=0)
+    assert units.unit_rows
+    assert np.array_equal(units.centres, np.eye(3))
+    assert units.gamma == 0.5  # rows that share no entry are sqrt(2) apart

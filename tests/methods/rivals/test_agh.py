@@ -32,22 +32,6 @@ def affinity(Z):
     return dense @ np.diag(1 / dense.sum(axis=0)) @ dense.T
 
 
-def test_weights_are_those_of_the_nearest_anchors():
-    """By hand: squared distances 1 and 4 from 0, width 3."""
-    nearest, squared = nearest_anchors(
-        np.zeros((1, 1), np.float32), np.array([[9], [-1], [2]], np.float32), 2
-    )
-    assert sorted(nearest[0].tolist()) == [1, 2]
-    found = dict(zip(nearest[0].tolist(), weights(squared, 3.0)[0].tolist(), strict=True))
-    total = np.exp(-1 / 3) + np.exp(-4 / 3)
-    assert found[1] == pytest.approx(np.exp(-1 / 3) / total)
-    assert found[2] == pytest.approx(np.exp(-4 / 3) / total)
-
-
-def test_weights_far_from_all_anchors_still_sum_to_one():
-    assert weights(np.array([[1e6, 1e6 + 1]], np.float32), 1.0).sum() == pytest.approx(1)
-
-
 def test_outputs_are_the_eigenvectors_of_the_graph(graph):
     A = affinity(graph)
     Y = graph @ eigenvectors(graph, 4).T

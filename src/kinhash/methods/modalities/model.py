@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
 
 from kinhash import storage
 from kinhash.arrays import Array
@@ -106,7 +107,7 @@ class MultimodalMethod(Model):
         words[empty] = 0
         return Codes(words, codes.n_bits, signed=codes.signed)
 
-    def has_content(self, X: Any, *, modality: str) -> Array:  # noqa: ANN401 - vectors or texts
+    def has_content(self, X: Any, *, modality: str) -> npt.NDArray[np.bool_]:  # noqa: ANN401 - vectors or texts
         """Return a boolean per row: whether there is anything to search with, such as a known word.
 
         Raises:
@@ -115,7 +116,7 @@ class MultimodalMethod(Model):
         """
         rows = self._rows(X, modality)
         if is_sparse(rows):
-            filled: Array = np.diff(rows.indptr) > 0
+            filled: npt.NDArray[np.bool_] = np.diff(rows.indptr) > 0
             return filled
         return np.ones(len(rows), bool)
 

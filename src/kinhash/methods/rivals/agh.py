@@ -1,6 +1,6 @@
 """`AGH`: hashing with graphs, over anchors."""
 
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -74,7 +74,7 @@ class AGH(HashMethod):
         self.n_nearest = n_nearest
         self.seed = seed
 
-    def fit(self, X: npt.ArrayLike, y: Any = None) -> Self:  # noqa: ANN401, ARG002 - scikit-learn's face
+    def fit(self, X: npt.ArrayLike, y: object = None) -> Self:  # noqa: ARG002 - scikit-learn's face
         """Learn from the vectors alone; returns self.
 
         Args:

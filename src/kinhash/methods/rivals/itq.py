@@ -50,7 +50,7 @@ class ITQ(HashMethod):
         self.n_iterations = n_iterations
         self.seed = seed
 
-    def fit(self, X: npt.ArrayLike, y: Any = None) -> Self:  # noqa: ANN401, ARG002 - scikit-learn's face
+    def fit(self, X: npt.ArrayLike, y: object = None) -> Self:  # noqa: ARG002 - scikit-learn's face
         """Learn from the vectors alone; returns self.
 
         Args:

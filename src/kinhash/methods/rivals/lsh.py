@@ -1,6 +1,6 @@
 """`LSH`: signs of random projections, the baseline that learns nothing."""
 
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -35,7 +35,7 @@ class LSH(HashMethod):
         self.n_bits = n_bits
         self.seed = seed
 
-    def fit(self, X: npt.ArrayLike, y: Any = None) -> Self:  # noqa: ANN401, ARG002 - scikit-learn's face
+    def fit(self, X: npt.ArrayLike, y: object = None) -> Self:  # noqa: ARG002 - scikit-learn's face
         """Draw the projections and learn the standardisation of `X`; returns self."""
         check_integer("n_bits", self.n_bits, 1, MAX_BITS)
         check_integer("seed", self.seed, 0)

@@ -1,0 +1,215 @@
+"""Every public name as a user writes it; `test_api.py` has mypy check it, and nothing runs it.
+
+An "unused ignore" error means that a line no longer fails as it should.
+"""
+
+from pathlib import Path
+from typing import Any, assert_type
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse
+
+import kinhash
+from kinhash import Codes, HammingIndex, Matches, MultimodalSparseHash, Pairs, SparseHash, load
+from kinhash.codes import StoredCodes
+from kinhash.datasets import DATASETS, Dataset, Split
+from kinhash.datasets import load as load_dataset
+from kinhash.encoders import Encoder
+from kinhash.errors import KinhashError, SearchTimeout
+from kinhash.methods import (
+    AGH,
+    CCAITQ,
+    CMSSH,
+    DH,
+    ITQ,
+    KSH,
+    LSH,
+    METHODS,
+    MULTIMODAL_METHODS,
+    SSH,
+    ClassCode,
+    HashMethod,
+    MultimodalMethod,
+    NNHash,
+)
+from kinhash.metrics import evaluate_codes
+
+Integers = npt.NDArray[np.int64]
+
+assert_type(kinhash.__version__, str)
+
+X: npt.NDArray[np.float64] = np.zeros((20, 3))
+y: list[str] = ["cat", "dog"] * 10
+tags = scipy.sparse.csr_array(np.eye(20))
+path = Path("file.kinhash")
+
+
+def codes() -> Codes:
+    made = Codes.from_dense([[0, 1, 1], [0, 0, 1]])
+    assert_type(made, Codes)
+    assert_type(Codes(made.words, made.n_bits, signed=made.signed), Codes)
+    assert_type(Codes.from_bytes(made.to_bytes(), 3), Codes)
+    assert_type(Codes.concatenate([made, made]), Codes)
+    assert_type(made[0], Codes)
+    assert_type(made[1:], Codes)
+    assert_type(made[np.array([True, False])], Codes)
+    assert_type([one.n_bits for one in made], list[int])
+    assert_type(made.words, npt.NDArray[np.uint64])
+    assert_type(made.to_dense(), npt.NDArray[np.int8])
+    assert_type(made.to_bytes(), npt.NDArray[np.uint8])
+    assert_type(made.n_active, Integers)
+    assert_type(made.n_unique, int)
+    assert_type(made.signed, bool)
+    assert_type(len(made), int)
+    made.save("codes.kinhash", [7, 8], made_by="me")
+    return made
+
+
+def stored() -> StoredCodes:
+    found = Codes.load(path)
+    assert_type(found, StoredCodes)
+    assert_type(found.codes, Codes)
+    assert_type(found.ids, Integers | None)
+    assert_type(found.made_by, str | None)
+    return found
+
+
+def sparse_hash() -> SparseHash:
+    model = SparseHash(n_bits=32, alpha=0.01, seed=3)
+    assert_type(model.fit(X, y), SparseHash)
+    model.fit(scipy.sparse.csr_array(X), tags)
+    model.fit(X.tolist(), pairs=Pairs([0, 1], [2, 3], [True, False]))
+    assert_type(model.encode(X, n_threads=2), Codes)
+    assert_type(model.encode(scipy.sparse.csr_matrix(X)), Codes)
+    assert_type(model.transform(X), scipy.sparse.csr_matrix)
+    assert_type(model.encoder_, Encoder)
+    assert_type(model.encoder_.encode(X), Codes)
+    assert_type(model.encoder_.fingerprint, str)
+    assert_type(model.history_, list[dict[str, float]])
+    assert_type(model.n_features_in_, int)
+    assert_type(model.get_params(), dict[str, Any])
+    assert_type(model.set_params(n_bits=16), SparseHash)
+    model.save(path)
+    model.enocde(X)  # type: ignore[attr-defined]
+    SparseHash(n_bit=32)  # type: ignore[call-arg]
+    model.encode(X, threads=2)  # type: ignore[call-arg]
+    return model
+
+
+def rivals() -> None:
+    for kind in (AGH, ClassCode, DH, ITQ, KSH, LSH, NNHash, SSH):
+        assert_type(kind.name, str)
+    assert_type(LSH(16).fit(X), LSH)
+    assert_type(KSH(16, n_anchors=10).fit(X, tags), KSH)
+    assert_type(ITQ(2).fit(X).encode(X), Codes)
+    assert_type(AGH(8).fit(X), AGH)
+    assert_type(ClassCode(8).fit(X, y), ClassCode)
+    assert_type(DH(2).fit(X, y), DH)
+    assert_type(SSH(8).fit(X, y), SSH)
+    assert_type(NNHash(8).fit(X, y), NNHash)
+    assert_type(METHODS, dict[str, type[HashMethod]])
+    assert_type(METHODS["lsh"]().fit(X, y).encode(X), Codes)
+
+
+def several_modalities() -> MultimodalSparseHash:
+    model = MultimodalSparseHash(n_bits=32, mu={"image": 0.5})
+    items = {"image": X, "text": ["a cat"] * 20}
+    assert_type(model.fit(items, y), MultimodalSparseHash)
+    model.fit(items, {"image": y, "text": np.arange(20)})
+    model.fit(items, pairs={"image": Pairs([0], [1]), ("image", "text"): Pairs.across([0], [0])})
+    model.fit({"image": scipy.sparse.csr_array(X), "text": X}, tags)
+    assert_type(model.modalities, tuple[str, ...])
+    assert_type(model.encode(["a cat"], modality="text"), Codes)
+    assert_type(model.encode(X, modality="image"), Codes)
+    assert_type(model.has_content(["a cat"], modality="text"), npt.NDArray[np.bool_])
+    assert_type(model.encoders_, dict[str, Encoder])
+    model.save("model.kinhash")
+    assert_type(CMSSH(8).fit(items, y), CMSSH)
+    assert_type(CCAITQ(8).fit(items), CCAITQ)
+    assert_type(MULTIMODAL_METHODS, dict[str, type[MultimodalMethod]])
+    model.encode(X)  # type: ignore[call-arg]
+    return model
+
+
+def pairs() -> Pairs:
+    made = Pairs([0, 1], np.array([1, 2]), similar=True)
+    assert_type(made, Pairs)
+    assert_type(Pairs.across([0], [0]), Pairs)
+    assert_type(len(made), int)
+    return made
+
+
+def index(queries: Codes) -> HammingIndex:
+    made = HammingIndex(queries, range(2), memory="lean")
+    assert_type(made, HammingIndex)
+    found = made.search_radius(queries, 2, sort=True, allowed=[0, 1], timeout=0.5)
+    assert_type(found, Matches)
+    assert_type(made.search_radius(queries, radius=2, out=found, n_threads=1), Matches)
+    assert_type(made.search_top_k(queries, k=3), Matches)
+    assert_type(made.count_radius(queries, 2), Integers)
+    assert_type(made.explain(queries, k=1), str)
+    assert_type(made.ids, Integers)
+    assert_type(made.duplicates(1), list[Integers])
+    for bucket in made.iter_buckets():
+        assert_type(bucket, tuple[Codes, Integers])
+    made.add(queries, [5, 6])
+    made.remove(5)
+    made.update(queries[0], np.array([6]))
+    made.save(path)
+    assert_type(HammingIndex.load(path, mmap=False, verify=True), HammingIndex)
+    made.search_radius(queries, r=2)  # type: ignore[call-arg]
+    return made
+
+
+def matches(found: Matches) -> None:
+    ids, distances = found[0]
+    assert_type(ids, Integers)
+    assert_type(distances, npt.NDArray[np.int32])
+    assert_type(found.ids, Integers)
+    assert_type(found.distances, npt.NDArray[np.int32])
+    assert_type(found.offsets, Integers)
+    assert_type(found.counts, Integers)
+    assert_type(len(found), int)
+    for row in found:
+        assert_type(row, tuple[Integers, npt.NDArray[np.int32]])
+
+
+def files() -> None:
+    found = load("model.kinhash")
+    if isinstance(found, SparseHash):
+        assert_type(found.encode(X), Codes)
+    elif isinstance(found, StoredCodes):
+        assert_type(found.codes, Codes)
+    elif isinstance(found, HammingIndex):
+        assert_type(len(found), int)
+    elif isinstance(found, HashMethod):
+        assert_type(found.name, str)
+    else:
+        assert_type(found, MultimodalMethod)
+    found.encode(X)  # type: ignore[union-attr, call-arg]
+
+
+def measures(found: Codes) -> None:
+    measured = evaluate_codes(found, y, found, y, radii=(0, 2), at=[10], own=range(20))
+    assert_type(measured, dict[str, float])
+
+
+def datasets() -> Dataset:
+    data = load_dataset("digits")
+    assert_type(data, Dataset)
+    assert_type(load_dataset(path, labels="class", modalities=["image"]), Dataset)
+    assert_type(data.labels, npt.NDArray[np.int64] | npt.NDArray[np.uint8] | None)
+    assert_type(data.split(seed=0), Split)
+    assert_type("digits" in DATASETS, bool)
+    return data
+
+
+def failures(found: HammingIndex, queries: Codes) -> float:
+    try:
+        found.search_top_k(queries, 1, timeout=1e-9)
+    except SearchTimeout as error:
+        return error.seconds
+    except KinhashError:
+        pass
+    return 0.0
