@@ -6,11 +6,10 @@ With --check it writes nothing and fails if a page is not current.
 """
 
 import argparse
-import json
 import sys
 from pathlib import Path
 
-from run import MODALITIES, RESULTS, read
+from run import MODALITIES, read, records_file
 
 from kinhash.show.tables import heading, show
 from kinhash.studies.comparison import Compared, named, verdict
@@ -18,7 +17,8 @@ from kinhash.studies.multimodal import protocols as multimodal_protocols
 from kinhash.studies.multimodal import reproduction as multimodal
 from kinhash.studies.paper import reproduction
 from kinhash.studies.paper.reproduction import cell
-from kinhash.studies.records import record_path
+from kinhash.studies.records import read as read_records
+from kinhash.studies.records import record_key
 
 HERE = Path(__file__).parent
 COLUMNS = ("map", "f1@r2", "f1@r0", "precision@r2", "recall@r0")
@@ -49,15 +49,13 @@ as a code, is the control: what it reaches, labels alone reach.
 
 def compared(path):
     """Return what each row of an experiment reached, from its records alone."""
-    experiment = read(path)
+    experiment, records = read(path), read_records(records_file(path))
     return [
         Compared(
             named(row),
             row,
             [
-                json.loads(
-                    record_path(RESULTS / path.stem, row, seed, experiment["protocol"]).read_text()
-                )
+                records[record_key(row, seed, experiment["protocol"])]
                 for seed in experiment["seeds"]
             ],
         )
@@ -67,15 +65,15 @@ def compared(path):
 
 def modal_results(path):
     """Return what each row of an experiment with several modalities reached, likewise."""
-    experiment = read(path)
-    name, folder = experiment["dataset"], RESULTS / path.stem
+    experiment, records = read(path), read_records(records_file(path))
+    name = experiment["dataset"]
     return {
         protocol.name: [
             Compared(
                 row,
                 settings,
                 [
-                    json.loads(record_path(folder, settings, seed, protocol.name).read_text())
+                    records[record_key(settings, seed, protocol.name)]
                     for seed in experiment["seeds"]
                 ],
             )
@@ -180,7 +178,7 @@ def page():
             f"## {path.stem}\n",
             " ".join(line.removeprefix("#").strip() for line in about.strip().splitlines()) + "\n",
         ]
-        if not any((RESULTS / path.stem).glob("*.json")):
+        if not records_file(path).exists():
             parts.append(f"Not run yet: `{command}`\n")
             continue
         is_modal = experiment["protocol"] == MODALITIES

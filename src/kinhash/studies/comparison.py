@@ -67,7 +67,7 @@ class Compared:
 
 
 def compare(
-    folder: Path,
+    file: Path | None,
     data: Dataset,
     plan: Sequence[Settings],
     seeds: Sequence[int],
@@ -76,10 +76,10 @@ def compare(
     report: Report | None = None,
     refused: list[str] | None = None,
 ) -> list[Compared]:
-    """Return what each method of the plan reaches on each split; records in `folder` are kept.
+    """Return what each method of the plan reaches on each split; records in `file` are kept.
 
     Args:
-        folder: Where the records are, one file each: what is there is not computed again.
+        file: Where the records are: what is there is not computed again. None keeps nothing.
         data: The data set.
         plan: The methods, as `records.record` takes them.
         seeds: Of the splits.
@@ -87,6 +87,10 @@ def compare(
         report: Called with (records done, records in all, what comes next).
         refused: Takes a sentence for each method that refuses the data, which is then left out;
             without, that is an error.
+
+    Raises:
+        InvalidInputError: A method is unknown, or refuses the data and `refused` is not given; or
+            all of them refuse.
     """
     report = report or silent
     done, total, compared = 0, len(plan) * len(seeds), []
@@ -96,7 +100,7 @@ def compare(
             for seed in seeds:
                 report(done, total, f"{name}, seed {seed}")
                 drawn = protocol == "paper" and seed == seeds[0] and settings["method"] in METHODS
-                found.append(record(folder, data, settings, seed, protocol=protocol, figures=drawn))
+                found.append(record(file, data, settings, seed, protocol=protocol, figures=drawn))
                 done += 1
         except InvalidInputError as error:
             if refused is None:
@@ -105,8 +109,15 @@ def compare(
             done += len(seeds) - len(found)
             continue
         compared.append(Compared(name, settings, found))
+    if refused and not compared:
+        raise InvalidInputError(" ".join(refused))
     report(total, total, "done")
     return compared
+
+
+def records_file(out: Path, data: Dataset) -> Path:
+    """Return where a folder of comparisons keeps the records of a data set."""
+    return out / f"{data.name}.jsonl"
 
 
 def planned(methods: Sequence[str], bits: Sequence[int]) -> list[Settings]:

@@ -30,7 +30,7 @@ from kinhash.studies.multimodal.protocols import (
     plan,
 )
 from kinhash.studies.paper.reproduction import RECORDS, REPORT, cell
-from kinhash.studies.records import L2, Record, Settings, built, kept, record_path
+from kinhash.studies.records import L2, Record, Settings, built, kept, record_key
 
 Results = dict[str, list[Compared]]  # by the name of the protocol, what each method reached
 
@@ -74,7 +74,7 @@ def paper(method: str, measure: str, direction: tuple[str, str]) -> float | None
 
 
 def record(
-    folder: Path,
+    file: Path | None,
     data: Dataset,
     protocol: Protocol,
     settings: Settings,
@@ -82,10 +82,10 @@ def record(
     *,
     figures: bool = False,
 ) -> Record:
-    """Return the record of one method under one protocol; it is computed unless `folder` has it.
+    """Return the record of one method under one protocol; it is computed unless `file` has it.
 
     Args:
-        folder: Where records are kept; made if needed.
+        file: Where records are kept, made if needed; None keeps nothing.
         data: The data set.
         protocol: Which rows, and what is similar.
         settings: The method's name in `MULTIMODAL_METHODS`, or "l2", and parameters that differ
@@ -96,7 +96,7 @@ def record(
     Raises:
         InvalidInputError: The method or a parameter is unknown, or the method refuses the data.
     """
-    path = record_path(folder, settings, seed, protocol.name)
+    key = record_key(settings, seed, protocol.name)
     about = {"dataset": data.name, "settings": settings, "protocol": protocol.name, "seed": seed}
 
     def compute() -> Record:
@@ -121,23 +121,23 @@ def record(
             )
         return made
 
-    return kept(path, about, compute, figures=figures)
+    return kept(file, key, about, compute, figures=figures)
 
 
 def run(
     experiment: str,
     data: Dataset,
-    folder: Path,
+    file: Path | None,
     seeds: Sequence[int],
     *,
     report: Report | None = None,
 ) -> Results:
-    """Return what each method reaches under each protocol; records in `folder` are kept.
+    """Return what each method reaches under each protocol; records in `file` are kept.
 
     Args:
         experiment: One of `PROTOCOLS`.
         data: Its data set.
-        folder: Where the records are, one file each: what is there is not computed again.
+        file: Where the records are: what is there is not computed again. None keeps nothing.
         seeds: Of the parts and of the methods.
         report: Called with (records done, records in all, what comes next).
 
@@ -154,7 +154,7 @@ def run(
             for seed in seeds:
                 report(done, total, f"{protocol.name}, {name}, seed {seed}")
                 figures = name in PLATES and seed == seeds[0] and word_plates.has_plates(data)
-                found.append(record(folder, data, protocol, settings, seed, figures=figures))
+                found.append(record(file, data, protocol, settings, seed, figures=figures))
                 done += 1
             results[protocol.name].append(Compared(name, settings, found))
     report(total, total, "done")

@@ -19,7 +19,7 @@ from kinhash.studies.comparison import Compared
 from kinhash.studies.records import Settings
 
 REPORT = "report.html"
-RECORDS = "records"
+RECORDS = "records.jsonl"
 FIGURES = "figures"
 MEASURES = {  # of the paper's tables, in percent there
     "map": "mAP",
