@@ -115,7 +115,7 @@ def kept(
     if known is not None and (not figures or "figures" in known):
         return known
     start = time.perf_counter()
-    made = {"key": key} | about | compute()
+    made: Record = {"key": key, **about, **compute()}
     made["seconds"] = round(time.perf_counter() - start, 1)
     made["kinhash"] = storage.VERSION
     if file is not None:
