@@ -54,7 +54,7 @@ def goals(name, kind):
         ("clustered10m", "range"): ((8, 14, 28, 90), (12, 22, 50, 150)),
         ("real", "unique"): ((5,) * 4, (8,) * 4),
         ("clustered1m", "unique"): ((2,) * 4, (5,) * 4),
-        ("real", "single"): ((12, 18, 25, 16), (20, 30, 40, 25)),
+        ("real", "single"): ((8,) * 4, (20, 30, 40, 25)),
         ("clustered1m", "flat"): ((1000, 400, 18), (1600, 600, 40)),
         ("clustered1m", "ivf"): ((10, 8, 8), (20, 15, 20)),
     }.get((family, kind), ((), ()))
