@@ -11,7 +11,8 @@ from pathlib import Path
 
 from run import MODALITIES, read, records_file
 
-from kinhash.show.tables import heading, show
+from kinhash.measures import COUNTS, RESULTS
+from kinhash.show.tables import show, title
 from kinhash.studies.comparison import Compared, named, verdict
 from kinhash.studies.multimodal import protocols as multimodal_protocols
 from kinhash.studies.multimodal import reproduction as multimodal
@@ -21,8 +22,6 @@ from kinhash.studies.records import read as read_records
 from kinhash.studies.records import record_key
 
 HERE = Path(__file__).parent
-COLUMNS = ("map", "f1@r2", "f1@r0", "precision@r2", "recall@r0")
-COUNTS = ("unique_codes", "mean_matches@r0", "mean_active")
 SHORT_BITS = 64
 WHY = """Why, where it is more than a standard deviation: L2 depends on the GIST program, and the
 authors' is another. DH has only a few directions in which dissimilar items differ more than
@@ -111,18 +110,13 @@ def markdown(lines):
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
-def title(measure):
-    """Return a column's heading."""
-    return ", ".join(part for part in heading(measure) if part)
-
-
 def table(rows):
     """Return a Markdown table of some rows, with the paper's numbers where it has them."""
     paper = {
         (named(settings), settings.get("n_bits")): measures
         for settings, measures in reproduction.paper_results("cifar10")
     }
-    columns = [title(measure) for measure in (*COLUMNS, *COUNTS)]
+    columns = [title(measure) for measure in (*RESULTS, *COUNTS)]
     lines = [
         f"| method | bits | {' | '.join(columns)} |",
         "|" + "---|" * (2 + len(columns)),
@@ -131,7 +125,7 @@ def table(rows):
         on_cifar10 = one.records[0]["dataset"] == "cifar10"
         usual = on_cifar10 and one.records[0]["protocol"] == "paper"
         theirs = paper.get((one.name, one.settings.get("n_bits")), {}) if usual else {}
-        cells = [cell(one.mean(key), one.spread(key), theirs.get(key)) for key in COLUMNS]
+        cells = [cell(one.mean(key), one.spread(key), theirs.get(key)) for key in RESULTS]
         cells += [show(key, one.mean(key)) for key in COUNTS]
         bits = show("n_bits", one.settings.get("n_bits"))
         if one.settings.get("signed"):

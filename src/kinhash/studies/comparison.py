@@ -10,26 +10,14 @@ import numpy as np
 
 from kinhash.datasets import Dataset
 from kinhash.errors import InvalidInputError, unknown_name
+from kinhash.measures import COMPARISON
 from kinhash.methods import METHODS
 from kinhash.progress import Report, silent
 from kinhash.show import plots
 from kinhash.show.html import Section, write_report
-from kinhash.show.tables import Row, heading, show
+from kinhash.show.tables import Row, show, title
 from kinhash.studies.records import CURVE_RADII, N_NEIGHBOURS, Record, Settings, record
 
-COLUMNS = (
-    "map",
-    "f1@r2",
-    "f1@r0",
-    "precision@r2",
-    "recall@r2",
-    "precision@r0",
-    "recall@r0",
-    "empty@r0",
-    "mean_matches@r0",
-    "unique_codes",
-    "mean_active",
-)
 REPORT = "report.html"
 NOTE = (
     "F1 means little without mAP, the number of unique codes and the number of answers beside it: "
@@ -177,7 +165,7 @@ def rows(compared: Sequence[Compared]) -> list[Row]:
         {
             "method": one.name,
             "n_bits": one.settings.get("n_bits"),
-            **{measure: one.mean(measure) for measure in COLUMNS},
+            **{measure: one.mean(measure) for measure in COMPARISON},
             "fit_seconds": statistics.fmean(r["fit_seconds"] for r in one.records),
         }
         for one in compared
@@ -196,7 +184,7 @@ def verdict(compared: Sequence[Compared]) -> list[str]:
         best = max(known, key=lambda one: one.mean(measure), default=None)
         if best is None:
             continue
-        what = " at ".join(part for part in heading(measure) if part)
+        what = title(measure, " at ")
         bits = best.settings.get("n_bits")
         length = f" with {bits} bits" if bits else ""
         sentences.append(
