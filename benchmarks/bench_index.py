@@ -2,8 +2,11 @@
 
     python benchmarks/bench_index.py [--quick] [--only real,clustered1m] [--huge] [--repeats 5]
 
-Prints one table and writes benchmarks/results/index.json; draw it with plot_index.py and write
-README.md with render.py. With --only, the other code sets of an earlier record stay in it.
+Prints one table and writes benchmarks/results/index.jsonl (see index_record.py); draw it with
+plot_index.py and write README.md with render.py. With --only, the other code sets of an earlier
+record stay in it. The sets that a change of the core is judged by:
+
+    python benchmarks/bench_index.py --only real,real-fine,clustered1m,uniform1m,dense1m
 
 How it is measured
 - Each peer is built, checked and measured in a process of its own, with ours beside it. Its answers
@@ -36,7 +39,6 @@ import datetime as dt
 import functools
 import importlib.metadata
 import itertools
-import json
 import math
 import platform
 import statistics
@@ -45,11 +47,10 @@ from pathlib import Path
 
 import faiss
 import index_peers
+import index_record
 import index_sets
 from index_measure import (
     N_CORES,
-    RADII,
-    TOP,
     VISITS,
     apart,
     clock,
@@ -57,50 +58,12 @@ from index_measure import (
     measure_peer,
     progress,
 )
+from index_record import HUGE, QUICK, SETS
 
 from kinhash import HammingIndex, _native
 
 RESULTS = Path(__file__).parent / "results"
-SETS = (
-    "real",
-    "real-fine",
-    "real-signed",
-    "clustered100k",
-    "clustered1m",
-    "clustered10m",
-    "uniform1m",
-    "dense1m",
-)
-QUICK = ("real", "clustered100k", "uniform100k", "dense100k")
-HUGE = ("clustered50m",)  # ours alone: how it grows
-
 BUILD_ROUNDS = 3
-
-
-# Goals: (must, aim) of a ratio, by radius or k
-
-
-def goals(name, kind):
-    """Return what the ratios of one kind of row must and should reach, by radius or k."""
-    if name.startswith(("uniform", "dense")) and kind in {"best range", "best top_k"}:
-        return dict.fromkeys((*RADII, *TOP), (1.5, 5))
-    family = "real" if name.startswith("real") else name
-    musts, aims = {
-        ("real", "range"): ((20, 12, 20, 12), (30, 20, 35, 20)),
-        ("clustered1m", "range"): ((8, 15, 45, 55), (15, 25, 80, 90)),
-        ("clustered10m", "range"): ((8, 14, 28, 90), (12, 22, 50, 150)),
-        ("real", "unique"): ((5,) * 4, (8,) * 4),
-        ("clustered1m", "unique"): ((2,) * 4, (5,) * 4),
-        ("real", "single"): ((12, 18, 25, 16), (20, 30, 40, 25)),
-        ("clustered1m", "flat"): ((1000, 400, 18), (1600, 600, 40)),
-        ("clustered1m", "ivf"): ((10, 8, 8), (20, 15, 20)),
-    }.get((family, kind), ((), ()))
-    values = TOP if kind in {"flat", "ivf"} else RADII
-    return dict(zip(values, zip(musts, aims, strict=True), strict=False))
-
-
-LEAN_BYTES = (8.5, 7)
-BUILD_OVER_HASH = (0.5, 0.2)
 
 
 # One code set
@@ -153,43 +116,41 @@ def measured(name, options):
     return record | {"machine": machine(options), "sizes": built}
 
 
-# The table
+# Its lines in the record
 
 
-def table(sets):
-    """Return a dictionary per row: each ratio beside what it must and should reach."""
+def lines_of(name, found):
+    """Return what the record keeps of a code set: its facts, our times, and the best peers."""
+    kept = ("about", "n_items", "n_queries", "n_unique", "mean_active", "n_bits", "signed")
+    facts = {key: found[key] for key in kept}
+    facts |= {"bytes_per_item": found["sizes"]["bytes_per_item"], "machine": found["machine"]}
+    cells = {(c["task"], c["value"], c["n_threads"]): c for c in found["cells"]}
     rows = []
-    for name, record in sets.items():
-        cells = {(c["task"], c["value"], c["n_threads"]): c for c in record["cells"]}
-        for (task, value, n_threads), cell in cells.items():
-            if n_threads == 1:
-                every = cells.get((task, value, N_CORES))
-                rows += [
-                    row
-                    for kind in KINDS[task]
-                    if (row := _row(name, kind, value, cell, every)) is not None
-                ]
-        rows += _size_rows(name, record)
-    order = {kind: i for i, kind in enumerate(ABOUT)}
-    return sorted(rows, key=lambda row: (list(sets).index(row["set"]), order[row["kind"]]))
+    for (task, value, n_threads), cell in cells.items():
+        if n_threads == 1:
+            every = cells.get((task, value, N_CORES))
+            rows += [_row(name, kind, value, cell, every) for kind in KINDS[task]]
+    rows += _size_rows(found)
+    return [
+        {"set": name, "of": "set", **facts},
+        *({"set": name, "of": "time", **_times(cell)} for cell in found["cells"]),
+        *({"set": name, "of": "ratio", **row} for row in rows if row is not None),
+    ]
+
+
+def _times(cell):
+    """Return our times of a cell, and those of FAISS where the plot of growth shows them."""
+    kept = ("task", "value", "n_threads", "matches", "ours_us", "fresh_us", "count_us")
+    times = {key: cell[key] for key in kept}
+    if (cell["task"], cell["value"], cell["n_threads"]) == ("range", 2, 1):
+        times["flat_us"] = [peer["us"] for peer in cell["peers"] if peer["name"] == "Flat"]
+    return times
 
 
 KINDS = {
     "range": ("range", "unique", "best range"),
     "single": ("single",),
     "top_k": ("flat", "ivf", "best top_k"),
-}
-ABOUT = {
-    "range": "range against the best index over items",
-    "unique": "range against FAISS over unique codes + NumPy",
-    "single": "one query at a time from Python",
-    "flat": "top k against Flat without heap",
-    "ivf": "top k against IVF at recall 1.000",
-    "best range": "range against the best of all",
-    "best top_k": "top k against the best of all",
-    "bytes": "lean index, bytes per item",
-    "build": "build, time over the add of the IndexBinaryHash that is fastest at r = 0, 1, 2",
-    "build, least": "build, time over the fastest add of any IndexBinaryHash",
 }
 
 
@@ -224,9 +185,7 @@ def _row(name, kind, value, cell, every):
     fastest = min(others, key=lambda peer: peer["us"], default=None)
     in_one = min(_rivals(kind, cell, large=True), key=lambda peer: peer["us"], default=None)
     own = [p["ours_us"] for p in cell["peers"] if p["us"] is not None and not p["large"]]
-    must, aim = goals(name, kind).get(value, (None, None))
     return {
-        "set": name,
         "kind": kind,
         "value": value,
         "matches": cell["matches"],
@@ -237,9 +196,6 @@ def _row(name, kind, value, cell, every):
         "large": in_one and in_one["ratio"],
         "all_cores": fastest and fastest["ratio"],
         "spread": max(own) / min(own),
-        "must": must,
-        "aim": aim,
-        "reached": None if must is None else bool(best["ratio"] >= must),
     }
 
 
@@ -256,13 +212,8 @@ def _fastest_to_search(record, names):
     return min(names, key=mean)
 
 
-def _size_rows(name, record):
+def _size_rows(record):
     sizes = record["sizes"]
-    goal_of = dict.fromkeys(("bytes", "build", "build, least"), (None, None))
-    if name in {"clustered1m", "clustered10m"}:
-        goal_of["bytes"] = LEAN_BYTES
-    if name == "clustered10m":
-        goal_of["build"] = BUILD_OVER_HASH
     build = sizes["build_seconds"]
     hashes = {key: seconds for key, seconds in build.items() if key.startswith("Hash")}
     rows = [("bytes", sizes["bytes_per_item"]["lean"], None, None, None)]
@@ -275,7 +226,6 @@ def _size_rows(name, record):
             rows.append((kind, ours / hashes[peer], peer, 1e6 * ours, 1e6 * hashes[peer]))
     return [
         {
-            "set": name,
             "kind": kind,
             "value": None,
             "matches": None,
@@ -286,12 +236,12 @@ def _size_rows(name, record):
             "large": None,
             "all_cores": None,
             "spread": None,
-            "must": goal_of[kind][0],
-            "aim": goal_of[kind][1],
-            "reached": None if goal_of[kind][0] is None else bool(ratio <= goal_of[kind][0]),
         }
         for kind, ratio, peer, ours, theirs in rows
     ]
+
+
+# The table
 
 
 def show(number):
@@ -337,7 +287,7 @@ def print_table(rows):
         print("  ".join(padded).rstrip())
 
 
-# The record
+# Options
 
 
 def machine(options):
@@ -361,15 +311,6 @@ def machine(options):
     }
 
 
-def rounded(value):
-    """Return a record with no more than five digits in any number that is not whole."""
-    if isinstance(value, dict):
-        return {key: rounded(inner) for key, inner in value.items()}
-    if isinstance(value, list):
-        return [rounded(inner) for inner in value]
-    return float(f"{value:.5g}") if isinstance(value, float) else value
-
-
 def parse():
     """Return the options."""
     parser = argparse.ArgumentParser(
@@ -382,11 +323,11 @@ def parse():
         "--repeats", type=int, help=f"runs of each kind (default {VISITS}; quick: 3)"
     )
     parser.add_argument("--budget", type=float, help="seconds per peer and cell (2; quick: 0.1)")
-    parser.add_argument("--out", type=Path, help="the record (default results/index.json)")
+    parser.add_argument("--out", type=Path, help="the record (default results/index.jsonl)")
     options = parser.parse_args()
     options.repeats = options.repeats or (3 if options.quick else VISITS)
     options.budget = options.budget or (0.1 if options.quick else 2.0)
-    name = "index-quick.json" if options.quick else "index.json"
+    name = "index-quick.jsonl" if options.quick else "index.jsonl"
     options.out = options.out or RESULTS / name
     return options
 
@@ -397,17 +338,15 @@ def main():
     names = QUICK if options.quick else SETS
     names = tuple(options.only.split(",")) if options.only else names
     names += HUGE if options.huge else ()
-    sets = {}
+    lines = []
     if options.only and options.out.exists():
-        sets = json.loads(options.out.read_text(encoding="utf-8"))["sets"]
+        lines = index_record.read(options.out)
     options.out.parent.mkdir(parents=True, exist_ok=True)
     for name in names:
-        sets[name] = measured(name, options)
-        known = {name: i for i, name in enumerate(dict.fromkeys((*SETS, *HUGE, *QUICK)))}
-        sets = dict(sorted(sets.items(), key=lambda item: known.get(item[0], len(known))))
-        record = {"sets": sets, "table": table(sets), "about": ABOUT}
-        options.out.write_text(json.dumps(rounded(record), indent=1) + "\n", encoding="utf-8")
-    print_table(table(sets))
+        found = lines_of(name, measured(name, options))
+        lines = [*(line for line in lines if line["set"] != name), *found]
+        index_record.write(options.out, lines)
+    print_table(index_record.record(lines)["table"])
     progress(f"wrote {options.out}")
 
 

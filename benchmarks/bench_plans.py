@@ -1,6 +1,6 @@
 """What does each plan of the index gain? Times the index with all plans and with one left out.
 
-    python benchmarks/bench_plans.py      # measures: results/plans.json
+    python benchmarks/bench_plans.py      # measures: results/plans.jsonl
     python benchmarks/render.py           # writes the table
 
 A plan is left out by not building its structure; `lookup`, which only radius 0 uses, by asking for
@@ -70,7 +70,7 @@ def search_without_lookup(index, parts):
 
 
 def measured(name):
-    """Return the microseconds per query of one code set: by cell, then by what is left out."""
+    """Return a line for each cell of one code set: microseconds per query by what is left out."""
     progress(f"{name}: making the codes")
     codes = index_sets.make(name)
     variants = {ALL: {}} | LEFT_OUT
@@ -88,22 +88,24 @@ def measured(name):
         for _, turn in turns.values():
             turn.take(RUNS)
     scale = 1e6 / len(codes.queries)
-    return {
-        "bytes_per_item": {
-            variant: round(index.n_bytes / len(index), 1) for variant, index in indexes.items()
-        },
-        "cells": [
-            {
-                "task": task,
-                "value": value,
-                "us": {
-                    variant: float(f"{seconds * scale:.4g}")
-                    for variant, seconds in zip(calls, turn.seconds, strict=True)
-                },
-            }
-            for (task, value), (calls, turn) in turns.items()
-        ],
-    }
+    return [
+        {
+            "set": name,
+            "task": task,
+            "value": value,
+            "us": {
+                variant: float(f"{seconds * scale:.4g}")
+                for variant, seconds in zip(calls, turn.seconds, strict=True)
+            },
+        }
+        for (task, value), (calls, turn) in turns.items()
+    ]
+
+
+def _place(line):
+    name = line["set"]
+    known = SETS.index(name) if name in SETS else len(SETS)
+    return known, name, line["task"], line["value"]
 
 
 def main():
@@ -112,15 +114,18 @@ def main():
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--only", help="code sets, separated by commas")
-    parser.add_argument("--out", type=Path, default=RESULTS / "plans.json")
+    parser.add_argument("--out", type=Path, default=RESULTS / "plans.jsonl")
     options = parser.parse_args()
-    record = {}
+    lines = []
     if options.only and options.out.exists():
-        record = json.loads(options.out.read_text(encoding="utf-8"))
+        lines = [json.loads(line) for line in options.out.read_text(encoding="utf-8").splitlines()]
     for name in options.only.split(",") if options.only else SETS:
-        record[name] = measured(name)
-        options.out.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
-        for cell in record[name]["cells"]:
+        found = measured(name)
+        lines = [*(line for line in lines if line["set"] != name), *found]
+        lines.sort(key=_place)
+        text = "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines)
+        options.out.write_text(text, encoding="utf-8")
+        for cell in found:
             kept = {plan: round(cell["us"][ALL] / us, 2) for plan, us in cell["us"].items() if us}
             progress(f"{name} {cell['task']} {cell['value']}: {cell['us'][ALL]} us, kept {kept}")
 

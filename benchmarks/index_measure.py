@@ -20,11 +20,10 @@ import time
 import index_peers
 import index_sets
 import numpy as np
+from index_record import RADII, TOP
 
 from kinhash import HammingIndex
 
-RADII = (0, 1, 2, 3)
-TOP = (10, 100, 5000)
 N_CORES = os.cpu_count()
 AT_ONCE = 64  # queries in a call, for each thread
 SMALLEST = 0.02  # seconds; quicker calls are repeated

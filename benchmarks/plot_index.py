@@ -1,18 +1,18 @@
-"""Draws benchmarks/results/index.json: the ratios to the best peers, and how times grow.
+"""Draws benchmarks/results/index.jsonl: the ratios to the best peers, and how times grow.
 
-    python benchmarks/plot_index.py [--record benchmarks/results/index.json]
+    python benchmarks/plot_index.py [--record benchmarks/results/index.jsonl]
 
 Writes index-ratios and index-growth, as .svg, beside the record.
 """
 
 import argparse
-import json
 from pathlib import Path
 
+import index_record
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 
-RECORD = Path(__file__).parent / "results" / "index.json"
+RECORD = Path(__file__).parent / "results" / "index.jsonl"
 LETTERS = {"range": "r", "unique": "r", "single": "r", "best range": "r"}
 SHADES = ("0.15", "0.45", "0.7", "0.88")  # readable in grey
 LINES = (("o", "-"), ("s", "--"), ("^", "-."), ("D", ":"), ("v", (0, (5, 1, 1, 1, 1, 1))))
@@ -32,7 +32,7 @@ def ratios(record):
         squeeze=False,
         layout="constrained",
     )
-    kinds = list(record["about"])
+    kinds = list(index_record.ABOUT)
     for name, ax in zip(names, axes[:, 0], strict=True):
         mine = [row for row in rows if row["set"] == name]
         labels = [
@@ -78,19 +78,17 @@ def growth(record):
             points = [
                 (s["n_items"], cell[key] or cell["ours_us"])
                 for s in sets
-                for cell in s["cells"]
+                for cell in s["times"]
                 if (cell["task"], cell["value"], cell["n_threads"]) == (task, value, 1)
             ]
             label = f"r = {value}" if task == "range" else f"top {value}"
             shade = SHADES[value] if task == "range" and value < 3 else "0.3"
             ax.plot(*zip(*points, strict=True), marker=marker, ls=line, color=shade, label=label)
         flat = [
-            (s["n_items"], peer["us"])
+            (s["n_items"], us)
             for s in sets
-            for cell in s["cells"]
-            for peer in cell["peers"]
-            if (cell["task"], cell["value"], cell["n_threads"]) == ("range", 2, 1)
-            and peer["name"] == "Flat"
+            for cell in s["times"]
+            for us in cell.get("flat_us", ())
         ]
         if flat:
             ax.plot(*zip(*flat, strict=True), "k+:", label="FAISS Flat, r = 2")
@@ -106,7 +104,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--record", type=Path, default=RECORD)
     path = parser.parse_args().record
-    record = json.loads(path.read_text(encoding="utf-8"))
+    record = index_record.record(index_record.read(path))
     mpl.rcParams["svg.fonttype"] = "none"  # text stays text: a tenth of the size
     mpl.rcParams["svg.hashsalt"] = "kinhash"  # the same record gives the same file
     figures = {"ratios": ratios(record)}

@@ -6,16 +6,17 @@ With --check it writes nothing and fails if the page is not current.
 """
 
 import argparse
-import json
 import sys
 from pathlib import Path
 
+import index_record
+from index_record import TOP
+
 HERE = Path(__file__).parent
-RECORD = HERE / "results" / "index.json"
-PLANS = HERE / "results" / "plans.json"
+RECORD = HERE / "results" / "index.jsonl"
+PLANS = HERE / "results" / "plans.jsonl"
 README = HERE / "README.md"
 FRONT = HERE.parent / "README.md"
-TOP = (10, 100, 5000)
 START, END = "<!-- speed:start -->\n", "<!-- speed:end -->"
 SHORT_SETS = ("real-fine", "clustered1m", "clustered10m", "uniform1m", "dense1m")
 
@@ -35,11 +36,14 @@ machines.
 
 ## Exact search
 
-    python benchmarks/bench_index.py      # measures: results/index.json; --quick for a first look
+    python benchmarks/bench_index.py      # measures: results/index.jsonl; --quick for a first look
     python benchmarks/plot_index.py       # draws it
     python benchmarks/render.py           # writes this page
 
-`index_sets.py` makes the codes, `index_peers.py` holds the peers, `index_measure.py` times them.
+`index_sets.py` makes the codes, `index_peers.py` holds the peers, `index_measure.py` times them,
+`index_record.py` holds the goals and knows the record. A change of the core is judged by
+
+    python benchmarks/bench_index.py --only real,real-fine,clustered1m,uniform1m,dense1m
 
 """
 
@@ -82,7 +86,7 @@ def sets_table(sets):
         "|---|---:|---:|---:|---:|---|",
     ]
     for name, record in sets.items():
-        per_item = record["sizes"]["bytes_per_item"]
+        per_item = record["bytes_per_item"]
         lines.append(
             f"| {name} | {record['n_items']:,} | {record['n_unique']:,} "
             f"| {record['mean_active']:.1f} | {per_item['lean']:.1f}, {per_item['balanced']:.1f} "
@@ -105,7 +109,7 @@ def ratio_tables(record):
                 continue
             kind = row["kind"]
             letter = "r" if kind in {"range", "unique", "single", "best range"} else "k"
-            about = record["about"][kind]
+            about = index_record.ABOUT[kind]
             cell = about if row["value"] is None else f"{kind}, {letter} = {row['value']}"
             mark = {None: "", True: "✓", False: "✗"}[row["reached"]]
             values = [show(row[key]) for key in ("matches", "ours", "theirs")]
@@ -132,7 +136,7 @@ def growth_table(sets):
         "|---:|" + "---:|" * len(tasks),
     ]
     for record in chosen:
-        cells = {(c["task"], c["value"]): c for c in record["cells"] if c["n_threads"] == 1}
+        cells = {(c["task"], c["value"]): c for c in record["times"] if c["n_threads"] == 1}
         texts = []
         for task in tasks:
             cell = cells[task]
@@ -145,7 +149,7 @@ def growth_table(sets):
 PLANS_INTRO = """
 ## What each plan gains
 
-    python benchmarks/bench_plans.py      # measures: results/plans.json
+    python benchmarks/bench_plans.py      # measures: results/plans.jsonl
 
 Times as fast with a plan as without it, when all others stay: one thread, 64 queries in a call, the
 fastest of several visits in turns. A plan may go if leaving it out keeps at least 0.8 of the speed
@@ -156,25 +160,24 @@ and always stays. `lookup` is used for radius 0 only; without it, `deletions` an
 """
 
 
-def plans_tables(record):
+def plans_tables(cells):
     """Return a Markdown table of what each plan gains, and the largest gain of each."""
-    plans = list(dict.fromkeys(p for one in record.values() for c in one["cells"] for p in c["us"]))
+    plans = list(dict.fromkeys(plan for cell in cells for plan in cell["us"]))
     plans.remove("all")
     lines = [
         f"| codes | cell | µs | {' | '.join(plans)} |",
         "|---|---|---:|" + "---:|" * len(plans),
     ]
     largest = dict.fromkeys(plans, (0.0, ""))
-    for name, one in record.items():
-        for cell in one["cells"]:
-            us = cell["us"]
-            letter = "r" if cell["task"] == "range" else "k"
-            what = f"{letter} = {cell['value']:,}"
-            gains = {plan: us[plan] / us["all"] for plan in plans if plan in us}
-            for plan, gain in gains.items():
-                largest[plan] = max(largest[plan], (gain, f"{name}, {what}"))
-            texts = [f"{gains[plan]:.2f}" if plan in gains else "" for plan in plans]
-            lines.append(f"| {name} | {what} | {show(us['all'])} | {' | '.join(texts)} |")
+    for cell in cells:
+        name, us = cell["set"], cell["us"]
+        letter = "r" if cell["task"] == "range" else "k"
+        what = f"{letter} = {cell['value']:,}"
+        gains = {plan: us[plan] / us["all"] for plan in plans if plan in us}
+        for plan, gain in gains.items():
+            largest[plan] = max(largest[plan], (gain, f"{name}, {what}"))
+        texts = [f"{gains[plan]:.2f}" if plan in gains else "" for plan in plans]
+        lines.append(f"| {name} | {what} | {show(us['all'])} | {' | '.join(texts)} |")
     lines += ["", "| plan | largest gain | where | |", "|---|---:|---|---|"]
     for plan, (gain, where) in largest.items():
         verdict = "stays" if gain > 1 / 0.8 else "may go"
@@ -201,7 +204,7 @@ def page(record, plans):
     fresh = max(
         cell["fresh_us"] / cell["ours_us"]
         for one in sets.values()
-        for cell in one["cells"]
+        for cell in one["times"]
         if cell["fresh_us"] is not None
     )
     n_cores = next(iter(sets.values()))["machine"]["n_cores"]
@@ -246,11 +249,8 @@ def insert(text, record):
 
 def visits(record):
     """Return how often the cells with peers were visited, and in how many runs."""
-    machines = [
-        found["machine"]
-        for found in record["sets"].values()
-        if any(cell["peers"] for cell in found["cells"])
-    ]
+    with_peers = {row["set"] for row in record["table"] if row["peer"] is not None}
+    machines = [record["sets"][name]["machine"] for name in with_peers]
     runs = sorted({machine["repeats"] for machine in machines})
     often = sorted({min(machine["visits"], machine["repeats"]) for machine in machines})
     return {"visits": " or ".join(map(str, often)), "runs": " or ".join(map(str, runs))}
@@ -263,8 +263,8 @@ def main():
     parser.add_argument("--record", type=Path, default=RECORD)
     parser.add_argument("--out", type=Path, default=README)
     options = parser.parse_args()
-    record = json.loads(options.record.read_text(encoding="utf-8"))
-    plans = json.loads(PLANS.read_text(encoding="utf-8"))
+    record = index_record.record(index_record.read(options.record))
+    plans = index_record.read(PLANS)
     pages = {
         options.out: page(record, plans),
         FRONT: insert(FRONT.read_text(encoding="utf-8"), record),

@@ -6,23 +6,22 @@ With --check it writes nothing and fails if a page is not current.
 """
 
 import argparse
-import json
 import sys
 from pathlib import Path
 
-from run import MODALITIES, RESULTS, read
+from run import MODALITIES, read, records_file
 
-from kinhash.show.tables import heading, show
+from kinhash.measures import COUNTS, RESULTS
+from kinhash.show.tables import show, title
 from kinhash.studies.comparison import Compared, named, verdict
 from kinhash.studies.multimodal import protocols as multimodal_protocols
 from kinhash.studies.multimodal import reproduction as multimodal
 from kinhash.studies.paper import reproduction
 from kinhash.studies.paper.reproduction import cell
-from kinhash.studies.records import record_path
+from kinhash.studies.records import read as read_records
+from kinhash.studies.records import record_key
 
 HERE = Path(__file__).parent
-COLUMNS = ("map", "f1@r2", "f1@r0", "precision@r2", "recall@r0")
-COUNTS = ("unique_codes", "mean_matches@r0", "mean_active")
 SHORT_BITS = 64
 WHY = """Why, where it is more than a standard deviation: L2 depends on the GIST program, and the
 authors' is another. DH has only a few directions in which dissimilar items differ more than
@@ -49,15 +48,13 @@ as a code, is the control: what it reaches, labels alone reach.
 
 def compared(path):
     """Return what each row of an experiment reached, from its records alone."""
-    experiment = read(path)
+    experiment, records = read(path), read_records(records_file(path))
     return [
         Compared(
             named(row),
             row,
             [
-                json.loads(
-                    record_path(RESULTS / path.stem, row, seed, experiment["protocol"]).read_text()
-                )
+                records[record_key(row, seed, experiment["protocol"])]
                 for seed in experiment["seeds"]
             ],
         )
@@ -67,15 +64,15 @@ def compared(path):
 
 def modal_results(path):
     """Return what each row of an experiment with several modalities reached, likewise."""
-    experiment = read(path)
-    name, folder = experiment["dataset"], RESULTS / path.stem
+    experiment, records = read(path), read_records(records_file(path))
+    name = experiment["dataset"]
     return {
         protocol.name: [
             Compared(
                 row,
                 settings,
                 [
-                    json.loads(record_path(folder, settings, seed, protocol.name).read_text())
+                    records[record_key(settings, seed, protocol.name)]
                     for seed in experiment["seeds"]
                 ],
             )
@@ -113,18 +110,13 @@ def markdown(lines):
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
-def title(measure):
-    """Return a column's heading."""
-    return ", ".join(part for part in heading(measure) if part)
-
-
 def table(rows):
     """Return a Markdown table of some rows, with the paper's numbers where it has them."""
     paper = {
         (named(settings), settings.get("n_bits")): measures
         for settings, measures in reproduction.paper_results("cifar10")
     }
-    columns = [title(measure) for measure in (*COLUMNS, *COUNTS)]
+    columns = [title(measure) for measure in (*RESULTS, *COUNTS)]
     lines = [
         f"| method | bits | {' | '.join(columns)} |",
         "|" + "---|" * (2 + len(columns)),
@@ -133,7 +125,7 @@ def table(rows):
         on_cifar10 = one.records[0]["dataset"] == "cifar10"
         usual = on_cifar10 and one.records[0]["protocol"] == "paper"
         theirs = paper.get((one.name, one.settings.get("n_bits")), {}) if usual else {}
-        cells = [cell(one.mean(key), one.spread(key), theirs.get(key)) for key in COLUMNS]
+        cells = [cell(one.mean(key), one.spread(key), theirs.get(key)) for key in RESULTS]
         cells += [show(key, one.mean(key)) for key in COUNTS]
         bits = show("n_bits", one.settings.get("n_bits"))
         if one.settings.get("signed"):
@@ -180,7 +172,7 @@ def page():
             f"## {path.stem}\n",
             " ".join(line.removeprefix("#").strip() for line in about.strip().splitlines()) + "\n",
         ]
-        if not any((RESULTS / path.stem).glob("*.json")):
+        if not records_file(path).exists():
             parts.append(f"Not run yet: `{command}`\n")
             continue
         is_modal = experiment["protocol"] == MODALITIES

@@ -30,15 +30,20 @@ def read(path):
     return experiment | {"rows": rows}
 
 
+def records_file(path):
+    """Return where the records of an experiment are."""
+    return RESULTS / f"{path.stem}.jsonl"
+
+
 def results(path, seeds=None):
     """Return what each row reached, from the records; what is missing is computed."""
     experiment = read(path)
     data, seeds = load(experiment["dataset"]), seeds or experiment["seeds"]
+    file = records_file(path)
     if experiment["protocol"] == MODALITIES:
-        folder = RESULTS / path.stem
-        return multimodal_reproduction.run(data.name, data, folder, seeds, report=told)
+        return multimodal_reproduction.run(data.name, data, file, seeds, report=told)
     return compare(
-        RESULTS / path.stem,
+        file,
         data,
         experiment["rows"],
         seeds,

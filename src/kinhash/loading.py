@@ -1,4 +1,4 @@
-"""`load`: whatever is in a file that kinhash wrote."""
+"""`load` and `describe`: whatever is in a file that kinhash wrote."""
 
 import os
 import reprlib
@@ -7,12 +7,14 @@ from typing import Any
 
 from kinhash import storage
 from kinhash.arrays import Array
-from kinhash.codes import StoredCodes, stored_codes
+from kinhash.codes import Codes, StoredCodes, stored_codes
 from kinhash.errors import FormatError
+from kinhash.index import file as index_file
 from kinhash.index.hamming import HammingIndex
 from kinhash.methods import METHODS, MULTIMODAL_METHODS, HashMethod, MultimodalMethod
 
-Loaded = HashMethod | MultimodalMethod | StoredCodes | HammingIndex
+Stored = HashMethod | MultimodalMethod | StoredCodes
+Loaded = Stored | HammingIndex
 
 
 def load(path: str | os.PathLike[str]) -> Loaded:
@@ -27,14 +29,17 @@ def load(path: str | os.PathLike[str]) -> Loaded:
     path = Path(path)
     if storage.is_index(path):
         return HammingIndex.load(path)
-    header, arrays = storage.read(path)
+    return _read(path, *storage.read(path))
+
+
+def _read(path: Path, header: dict[str, Any], arrays: dict[str, Array]) -> Stored:
     try:
         return _restored(header, arrays)
     except FormatError as error:
         raise FormatError(f"{path}: {error}") from error
 
 
-def _restored(header: dict[str, Any], arrays: dict[str, Array]) -> Loaded:
+def _restored(header: dict[str, Any], arrays: dict[str, Array]) -> Stored:
     kind = storage.value(header, "kind", str)
     storage.value(header, "kinhash", str)
     if kind == "codes":
@@ -47,3 +52,63 @@ def _restored(header: dict[str, Any], arrays: dict[str, Array]) -> Loaded:
             f"methods {', '.join(sorted(known))}. Upgrade kinhash."
         )
     return known[method]._restore(header, arrays)  # noqa: SLF001 - its other half
+
+
+def describe(path: str | os.PathLike[str], *, verify: bool = False) -> dict[str, Any]:
+    """Return facts about what is in a file, as JSON has them.
+
+    Args:
+        path: A file that kinhash wrote.
+        verify: Check all of an index, however large; models and codes are always checked.
+
+    Raises:
+        InvalidInputError: There is no such file, or it cannot be read.
+        FormatError: It is truncated, damaged, of another program, or of a newer format.
+    """
+    path = Path(path)
+    if storage.is_index(path):
+        return index_file.describe(path, verify=verify)
+    header, arrays = storage.read(path)
+    found = _read(path, header, arrays)
+    facts = {name: header[name] for name in ("kind", "format", "kinhash")}
+    return facts | (_of_codes(found.codes) if isinstance(found, StoredCodes) else _of_model(found))
+
+
+def _of_codes(codes: Codes) -> dict[str, Any]:
+    n_active = codes.n_active
+    return {
+        "n": len(codes),
+        "n_bits": codes.n_bits,
+        "signed": codes.signed,
+        "mean_active": float(n_active.mean()) if len(codes) else None,
+        "sd_active": float(n_active.std()) if len(codes) else None,
+        "unique_codes": codes.n_unique,
+    }
+
+
+def _of_model(model: HashMethod | MultimodalMethod) -> dict[str, Any]:
+    parameters, defaults = model.get_params(), type(model)().get_params()
+    is_multimodal = isinstance(model, MultimodalMethod)
+    kept = [look for look in model.history_ if look.get("kept", is_multimodal)]
+    return {
+        "method": model.name,
+        **(_of_encoders(model) if isinstance(model, MultimodalMethod) else _of_encoder(model)),
+        "changed": {k: v for k, v in parameters.items() if v != defaults[k]},
+        "parameters": parameters,
+        "history": kept[-1] if kept else None,
+    }
+
+
+def _of_encoder(model: HashMethod) -> dict[str, Any]:
+    encoder = model.encoder_
+    return {"n_bits": encoder.n_bits, "n_features": encoder.n_features, "signed": encoder.signed}
+
+
+def _of_encoders(model: MultimodalMethod) -> dict[str, Any]:
+    modalities: dict[str, dict[str, Any]] = {}
+    for name, encoder in model.encoders_.items():
+        modalities[name] = {"encoder": encoder.kind, "n_features": encoder.n_features}
+        if name in model.words_:
+            modalities[name]["n_words"] = len(model.words_[name])
+    first = next(iter(model.encoders_.values()))
+    return {"n_bits": first.n_bits, "signed": first.signed, "modalities": modalities}

@@ -1,4 +1,6 @@
+import ast
 import contextlib
+import inspect
 import io
 import re
 import shlex
@@ -21,6 +23,15 @@ DOCS = Path(__file__).parents[2] / "docs" / "cli.md"
 def test_the_commands_are_those_of_the_contract():
     basic = ["demo", "train", "encode", "index", "search", "evaluate"]
     assert list(COMMANDS) == [*basic, "compare", "reproduce", "info"]
+
+
+@pytest.mark.parametrize("command", app.EXAMPLES, ids=lambda command: command.__name__)
+def test_a_command_parses_calls_and_prints(command):
+    """A body is short; what it decides belongs into the library, where a program has it, too."""
+    (function,) = ast.parse(inspect.getsource(command)).body
+    statements = [node for node in ast.walk(function) if isinstance(node, ast.stmt)]
+    counted = [s for s in statements[1:] if not isinstance(s, ast.Import | ast.ImportFrom)]
+    assert len(counted) - 1 <= 15  # all but the docstring
 
 
 def test_version(run):

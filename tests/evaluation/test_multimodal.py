@@ -1,3 +1,4 @@
+import dataclasses
 import doctest
 
 import numpy as np
@@ -12,9 +13,13 @@ from kinhash.evaluation.multimodal import (
     Parts,
     Search,
     directions,
+    evaluate_directions,
     evaluate_multimodal,
     evaluate_multimodal_l2,
+    measure_key,
     parts_hash,
+    search_all,
+    split_search,
     taken,
 )
 from kinhash.metrics import evaluate_vectors
@@ -22,6 +27,8 @@ from kinhash.metrics import evaluate_vectors
 
 class Bits:
     """Learns nothing: the vectors are the codes."""
+
+    modalities = ("image", "text")
 
     def __init__(self, warning=None):
         self.warning = warning
@@ -187,3 +194,50 @@ def test_what_is_no_multimodal_data_is_refused(items):
 
 def test_docstring_examples_run():
     assert doctest.testmod(multimodal).failed == 0
+
+
+@pytest.mark.parametrize("title", ["test", "train"])
+def test_directions_of_a_fitted_method_have_the_same_measures(items, title):
+    expected = evaluate_multimodal(Bits(), items, items.labels, BOTH, at=[1]).metrics
+    search = BOTH.searches[title]
+    found = evaluate_directions(Bits(), items, items, search, at=[1])
+    assert list(found) == directions(["image", "text"])
+    for direction, measures in found.items():
+        assert measures == {m: expected[measure_key(title, *direction, m)] for m in measures}
+
+
+def test_queries_of_another_data_set_are_compared_by_class_name(items):
+    def some(rows, names):
+        views = {name: values[rows] for name, values in items.modalities.items()}
+        labels = np.zeros(len(rows), np.int64)
+        return Dataset("some", views["image"], labels=labels, names=names, modalities=views)
+
+    asked, searched = some([2, 3], ("a",)), some([0, 4, 5], ("a",))
+    search = search_all(asked, searched)
+    assert (search.query.tolist(), search.database.tolist(), search.own) == (
+        [0, 1],
+        [0, 1, 2],
+        None,
+    )
+    found = evaluate_directions(Bits(), asked, searched, search, radii=[0], at=[1])
+    assert found["image", "image"]["map"] == 1
+    assert found["image", "image"]["mean_matches@r0"] == 0.5  # 000 finds 000, 001 nothing
+    with pytest.warns(UserWarning, match="2 of 2 queries have no relevant item"):
+        found = evaluate_directions(Bits(), some([2, 3], ("b",)), searched, search)
+    assert np.isnan(found["image", "image"]["map"])
+
+
+def test_the_test_part_of_an_own_split_is_searched_with_itself(items):
+    split = np.repeat(["train", "test"], [2, 4])
+    own = dataclasses.replace(items, attributes={"split": split})
+    search = split_search(own, seed=5)
+    assert search.query.tolist() == search.database.tolist() == TEST.tolist()
+    assert search.own.tolist() == [0, 1, 2, 3]
+
+
+def test_without_an_own_split_the_seed_chooses(rng):
+    data = Dataset("many", rng.normal(size=(40, 2)).astype(np.float32), labels=np.arange(40) % 2)
+    search, part = split_search(data, 5), data.split(5)
+    assert np.array_equal(search.query, part.query)
+    assert np.array_equal(search.database, part.database)
+    assert search.own is None

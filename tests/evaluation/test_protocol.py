@@ -8,9 +8,11 @@ import kinhash.evaluation.protocol
 from kinhash.datasets import Dataset, Split
 from kinhash.errors import InvalidInputError, NotFittedError
 from kinhash.evaluation.protocol import (
+    evaluate_apart,
     evaluate_fitted,
     evaluate_l2,
     evaluate_method,
+    named_labels,
     precision_against_radius,
     recall_against_radius,
     split_hash,
@@ -238,3 +240,25 @@ def test_unseen_classes_need_classes(data):
     for other in (tags, Dataset("none", data.vectors)):
         with pytest.raises(InvalidInputError, match=f"one class per item.*{other.name!r}"):
             unseen_class_splits(other)
+
+
+def test_all_of_one_data_set_is_searched_with_all_of_another(data, part):
+    method = LSH(n_bits=8).fit(data.vectors)
+    sides = [
+        Dataset(name, data.vectors[rows], labels=data.labels[rows])
+        for name, rows in (("asked", part.query), ("searched", part.database))
+    ]
+    expected = evaluate_fitted(method, data, part, radii=[1], at=[3]).metrics
+    assert evaluate_apart(method, *sides, radii=[1], at=[3]) == expected
+    bare = Dataset("bare", data.vectors)
+    with pytest.raises(InvalidInputError, match="'bare' has no labels"):
+        evaluate_apart(method, bare, sides[1])
+
+
+def test_labels_of_two_data_sets_are_compared_by_name(data):
+    """In each file by itself, the classes are numbered from 0."""
+    named = Dataset("named", data.vectors, labels=data.labels, names=("ape", "bee", "cat"))
+    assert named_labels(named)[[0, 20, 40]].tolist() == ["ape", "bee", "cat"]
+    assert named_labels(data) is data.labels
+    tags = Dataset("tags", data.vectors, labels=np.eye(3, dtype=np.uint8)[data.labels])
+    assert named_labels(tags) is tags.labels

@@ -11,7 +11,7 @@ import pytest
 
 import kinhash.show.tables
 from kinhash.errors import InvalidInputError
-from kinhash.show.tables import heading, html_table, render, show
+from kinhash.show.tables import heading, html_table, render, show, title
 
 ROWS = [
     {
@@ -112,6 +112,13 @@ def test_headings_say_the_radius_or_the_ranking_length():
     assert heading("precision@r12") == ("precision", "r ≤ 12")
     assert heading("mp@5000") == ("precision", "first 5000")
     assert heading("user@home") == ("user@home", "")
+    assert heading("map@home") == ("map@home", "")
+
+
+def test_a_title_joins_name_and_condition():
+    assert title("f1@r0") == "F1, r = 0"
+    assert title("f1@r2", " at ") == "F1 at r ≤ 2"
+    assert title("fit_seconds", " at ") == "seconds"
 
 
 def cells(row):

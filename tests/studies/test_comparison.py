@@ -11,7 +11,7 @@ PLAN = planned(["itq", "lsh", "classcode", "l2"], [8, 16])
 
 @pytest.fixture(scope="module")
 def compared(tmp_path_factory):
-    return compare(tmp_path_factory.mktemp("records"), load("digits"), PLAN, [0, 1])
+    return compare(tmp_path_factory.mktemp("new") / "some.jsonl", load("digits"), PLAN, [0, 1])
 
 
 def fake(name, **measures):
@@ -49,10 +49,10 @@ def test_rows_hold_means_over_splits(compared):
     assert np.isnan(rows[-1]["f1@r0"])  # vectors have no codes
 
 
-def test_progress_counts_records(tmp_path):
+def test_progress_counts_records():
     told = []
     compare(
-        tmp_path,
+        None,
         load("digits"),
         planned(["lsh"], [8]),
         [0, 1],
@@ -89,8 +89,8 @@ def test_collisions_are_counted_at_three_radii(compared):
     assert len(comparison.collisions(compared)) == 6
 
 
-def test_there_are_no_figures_of_vectors_alone(tmp_path):
-    only = compare(tmp_path, load("digits"), [{"method": "l2"}], [0])
+def test_there_are_no_figures_of_vectors_alone():
+    only = compare(None, load("digits"), [{"method": "l2"}], [0])
     assert comparison.sections(only, load("digits"), None) == []
 
 
@@ -101,3 +101,14 @@ def test_figures_call_a_method_by_its_name_alone_if_that_is_clear():
     ]
     names = [one.name for one in comparison._briefly(long)]
     assert names == ["SparseHash", "SparseHash, margin 7", "SparseHash, margin 11"]
+
+
+def test_methods_that_refuse_the_data_are_left_out_unless_all_do():
+    data, plan = load("digits"), [{"method": "itq", "n_bits": 64}, {"method": "lsh", "n_bits": 8}]
+    refused = []
+    assert [one.name for one in compare(None, data, plan, [0], refused=refused)] == ["LSH"]
+    assert refused[0].startswith("ITQ is left out: `n_bits` must be at most 61")
+    with pytest.raises(InvalidInputError, match="ITQ is left out: `n_bits` must be at most 61"):
+        compare(None, data, plan[:1], [0], refused=[])
+    with pytest.raises(InvalidInputError, match=r"^`n_bits` must be at most 61"):
+        compare(None, data, plan[:1], [0])

@@ -8,6 +8,7 @@ from kinhash.codes import Codes
 from kinhash.datasets import load as load_dataset
 from kinhash.errors import CollapseWarning, ConstantColumnWarning, InvalidInputError
 from kinhash.evaluation.protocol import Evaluation, evaluate_fitted
+from kinhash.measures import DEMO, scores
 from kinhash.studies import demo
 from kinhash.studies.demo import run_demo
 
@@ -123,7 +124,7 @@ def made_up(**metrics):
     """An evaluation with the given measures; whatever is not given is 0."""
     codes = Codes.from_dense(np.zeros((1, 2), int))
     labels = np.zeros(1)
-    everything = {**dict.fromkeys(demo._RATES, 0.0), **metrics}
+    everything = {**dict.fromkeys(scores(DEMO), 0.0), **metrics}
     return Evaluation(everything, 1.0, "", codes, labels, codes, labels)
 
 

@@ -1,4 +1,5 @@
 import json
+import multiprocessing
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ from kinhash.errors import InvalidInputError
 from kinhash.evaluation.protocol import split_hash
 from kinhash.methods import LSH
 from kinhash.studies import records
-from kinhash.studies.records import plate_queries, record, record_path
+from kinhash.studies.records import kept, plate_queries, read, record, record_key
 
 LSH8 = {"method": "lsh", "n_bits": 8}
 
@@ -19,27 +20,27 @@ def data():
 
 
 def test_a_record_is_computed_once(tmp_path, data, monkeypatch):
-    made = record(tmp_path / "new", data, LSH8, 3)
+    file = tmp_path / "new" / "digits.jsonl"
+    made = record(file, data, LSH8, 3)
     assert made["settings"] == LSH8
     assert made["seed"] == 3
     assert made["split_hash"] == split_hash(data.split(3))
     assert made["stored_bits"] == 8
     assert {"map", "f1@r0", "mean_matches@r1", "ramap"} <= made["metrics"].keys()
     monkeypatch.setattr(records, "evaluate_method", pytest.fail)
-    assert record(tmp_path / "new", data, LSH8, 3) == made
-    assert [path.name for path in (tmp_path / "new").iterdir()] == [
-        record_path(tmp_path, LSH8, 3).name
-    ]
+    assert record(file, data, LSH8, 3) == made
+    assert read(file) == {record_key(LSH8, 3): made}
+    assert list(file.parent.iterdir()) == [file]
 
 
-def test_other_settings_seeds_and_protocols_are_other_records(tmp_path):
-    paths = {
-        record_path(tmp_path, settings, seed, protocol)
+def test_other_settings_seeds_and_protocols_are_other_records():
+    keys = {
+        record_key(settings, seed, protocol)
         for settings in (LSH8, {"method": "lsh", "n_bits": 9}, {"method": "itq", "n_bits": 8})
         for seed in (0, 1)
         for protocol in ("paper", "unseen")
     }
-    assert len(paths) == 12
+    assert len(keys) == 12
 
 
 def test_an_interrupted_record_leaves_nothing(tmp_path, data, monkeypatch):
@@ -48,13 +49,13 @@ def test_an_interrupted_record_leaves_nothing(tmp_path, data, monkeypatch):
 
     monkeypatch.setattr(LSH, "encode", stop)
     with pytest.raises(KeyboardInterrupt):
-        record(tmp_path, data, LSH8, 0)
+        record(tmp_path / "digits.jsonl", data, LSH8, 0)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_what_figures_need_is_added_when_asked_for(tmp_path, data):
-    assert "figures" not in record(tmp_path, data, LSH8, 0)
-    figures = record(tmp_path, data, LSH8, 0, figures=True)["figures"]
+    assert "figures" not in record(tmp_path / "digits.jsonl", data, LSH8, 0)
+    figures = record(tmp_path / "digits.jsonl", data, LSH8, 0, figures=True)["figures"]
     assert len(figures["precision"]) == len(figures["recall"]) == 9
     assert figures["recall"] == sorted(figures["recall"])
     assert figures["recall"][-1] == 1
@@ -68,15 +69,18 @@ def test_what_figures_need_is_added_when_asked_for(tmp_path, data):
 
 
 def test_vectors_themselves_have_a_record(tmp_path, data):
-    made = record(tmp_path, data, {"method": "l2"}, 0)
+    made = record(tmp_path / "digits.jsonl", data, {"method": "l2"}, 0)
     assert 0.6 < made["metrics"]["map"] < 0.7
     assert "f1@r0" not in made["metrics"]
 
 
 def test_unseen_classes_are_averaged_over_folds(tmp_path, data):
-    made = record(tmp_path, data, {"method": "l2"}, 0, protocol="unseen")
+    made = record(tmp_path / "digits.jsonl", data, {"method": "l2"}, 0, protocol="unseen")
     assert len(made["split_hash"]) == 4
-    assert made["metrics"]["map"] > record(tmp_path, data, {"method": "l2"}, 0)["metrics"]["map"]
+    assert (
+        made["metrics"]["map"]
+        > record(tmp_path / "digits.jsonl", data, {"method": "l2"}, 0)["metrics"]["map"]
+    )
 
 
 @pytest.mark.parametrize(
@@ -89,15 +93,57 @@ def test_unseen_classes_are_averaged_over_folds(tmp_path, data):
 )
 def test_unknown_names_are_refused(tmp_path, data, settings, options, message):
     with pytest.raises(InvalidInputError, match=message):
-        record(tmp_path, data, settings, 0, **options)
+        record(tmp_path / "digits.jsonl", data, settings, 0, **options)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_file_that_is_no_record_is_named(tmp_path, data):
-    path = record_path(tmp_path, LSH8, 0)
-    path.write_text("{", encoding="utf-8")
-    with pytest.raises(InvalidInputError, match=f"{path.name} is no record.*Delete it"):
-        record(tmp_path, data, LSH8, 0)
+@pytest.mark.parametrize("line", ["{", "[]", '{"method": "lsh"}', ""])
+def test_a_line_that_is_not_a_record_is_named(tmp_path, data, line):
+    file = tmp_path / "digits.jsonl"
+    text = f'{{"key":"a"}}\n{line}\n'
+    file.write_text(text, encoding="utf-8")
+    message = "Line 2 of .*digits.jsonl is not a record: .*Delete that line"
+    with pytest.raises(InvalidInputError, match=message):
+        record(file, data, LSH8, 0)
+    assert file.read_text(encoding="utf-8") == text
+
+
+def test_a_file_that_cannot_be_read_is_named(tmp_path):
+    with pytest.raises(InvalidInputError, match=r"Cannot read the records in .*directory"):
+        read(tmp_path)
+    assert read(tmp_path / "missing.jsonl") == {}
+
+
+def test_lines_are_compact_and_sorted_by_key(tmp_path):
+    file = tmp_path / "some.jsonl"
+    for key in ("b", "c", "a", "b"):
+        kept(file, key, {"seed": 1}, lambda: {"metrics": {"map": 0.5}}, figures=False)
+    lines = file.read_text(encoding="utf-8").splitlines()
+    assert [json.loads(line)["key"] for line in lines] == ["a", "b", "c"]
+    assert lines[0].startswith('{"key":"a","seed":1,"metrics":{"map":0.5},"seconds":')
+
+
+def test_without_a_file_nothing_is_kept(tmp_path, data, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert record(None, data, LSH8, 0)["key"] == record_key(LSH8, 0)
+    assert list(tmp_path.iterdir()) == []
+
+
+def _add_some(file, letter):
+    for number in range(20):
+        kept(file, f"{letter}{number}", {}, dict, figures=False)
+
+
+def test_runs_at_once_do_not_lose_records_of_each_other(tmp_path):
+    file = tmp_path / "some.jsonl"
+    spawn = multiprocessing.get_context("fork")
+    runs = [spawn.Process(target=_add_some, args=(file, letter)) for letter in "abcd"]
+    for run in runs:
+        run.start()
+    for run in runs:
+        run.join()
+    assert [run.exitcode for run in runs] == [0, 0, 0, 0]
+    assert len(read(file)) == 80
 
 
 def test_queries_of_a_plate_are_not_picked():

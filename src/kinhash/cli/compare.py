@@ -6,7 +6,6 @@ from typing import Annotated
 import typer
 
 from kinhash.cli import options
-from kinhash.errors import InvalidInputError
 
 
 def compare(
@@ -55,8 +54,6 @@ def compare(
     Each method is fitted on the training part of a split and searches the database with queries it
     has never seen. Unsupervised methods are fitted on the database.
     """
-    import tempfile
-
     from kinhash.cli import inputs
     from kinhash.cli.messages import note
     from kinhash.cli.results import emit
@@ -68,25 +65,15 @@ def compare(
         [name.strip() for name in methods.split(",")], options.whole_numbers(bits, "--bits")
     )
     dataset = inputs.load_data(data, features=features, labels=labels, ids=ids, root=root)
-    refused: list[str] = []
-    with tempfile.TemporaryDirectory() as scratch, progress_bar("Comparing") as report:
-        folder = Path(scratch) if out is None else out / dataset.name
+    records = None if out is None else comparison.records_file(out, dataset)
+    protocol, refused = "unseen" if unseen else "paper", list[str]()
+    with progress_bar("Comparing") as report:
         compared = comparison.compare(
-            folder,
-            dataset,
-            plan,
-            range(splits),
-            protocol="unseen" if unseen else "paper",
-            report=report,
-            refused=refused,
+            records, dataset, plan, range(splits), protocol=protocol, report=report, refused=refused
         )
-    if not compared:
-        raise InvalidInputError(" ".join(refused))
-    for sentence in refused:
-        note(f"warning: {sentence}")
+    note(*(f"warning: {sentence}" for sentence in refused))
     emit(render(comparison.rows(compared), output.value))
-    for sentence in comparison.verdict(compared):
-        note(sentence)
+    note(*comparison.verdict(compared))
     if out is not None:
         comparison.write(out, dataset, compared)
         note(f"Wrote {out / comparison.REPORT}: open it in a browser.")

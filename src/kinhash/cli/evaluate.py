@@ -1,7 +1,6 @@
 """`kinhash evaluate`: how well a model's codes retrieve rows of the same class."""
 
 import functools
-import itertools
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -85,28 +84,65 @@ def evaluate(
         root=root,
         modalities=None if isinstance(method, HashMethod) else method.modalities,
     )
-    dataset, others = read(data), None if queries is None else read(queries)
-    if not isinstance(method, HashMethod):
-        emit(_shown_directions(_of_directions(method, others, dataset, seed, wanted), output))
-    elif others is None:
-        emit(_shown(_of_split(method, dataset, seed, wanted), output))
+    database, asked = read(data), None if queries is None else read(queries)
+    if isinstance(method, HashMethod):
+        emit(_shown(_of_vectors(method, asked, database, seed, wanted), output))
     else:
-        emit(_shown(_of_two(method, others, dataset, wanted), output))
+        emit(_shown_directions(_of_directions(method, asked, database, seed, wanted), output))
 
 
 Wanted = dict[str, tuple[int, ...]]  # radii and at, as evaluate_codes takes them
 
 
-def _of_split(
-    method: "HashMethod", dataset: "Dataset", seed: int | None, wanted: Wanted
+def _of_vectors(
+    method: "HashMethod",
+    queries: "Dataset | None",
+    database: "Dataset",
+    seed: int | None,
+    wanted: Wanted,
 ) -> dict[str, Any]:
-    from kinhash.evaluation.protocol import evaluate_fitted
+    """Return what was searched, and the measures."""
+    from kinhash.evaluation.protocol import evaluate_apart, evaluate_fitted
 
+    if queries is not None:
+        _check_labels(queries, database)
+        facts = {"data": database.name, "queries": queries.name}
+        sizes = {"n_queries": len(queries), "n_database": len(database)}
+        return facts | sizes | evaluate_apart(method, queries, database, **wanted)
     seed = _checked_seed(method, seed)
-    part = dataset.split(seed)
-    found = evaluate_fitted(method, dataset, part, **wanted)
+    part = database.split(seed)
     sizes = {"n_queries": len(part.query), "n_database": len(part.database)}
-    return {"data": dataset.name, "seed": seed, **sizes, **found.metrics}
+    found = evaluate_fitted(method, database, part, **wanted)
+    return {"data": database.name, "seed": seed, **sizes, **found.metrics}
+
+
+def _of_directions(
+    method: "MultimodalMethod",
+    queries: "Dataset | None",
+    database: "Dataset",
+    seed: int | None,
+    wanted: Wanted,
+) -> list[dict[str, Any]]:
+    """Return the same for each modality searched with each."""
+    from kinhash.evaluation.fitting import own_rows
+    from kinhash.evaluation.multimodal import evaluate_directions, search_all, split_search
+
+    facts: dict[str, Any] = {"data": database.name}
+    if queries is not None:
+        facts["queries"] = queries.name
+        search = search_all(queries, database)
+    elif own_rows(database, "test") is not None:
+        search = split_search(database)
+    else:
+        facts["seed"] = _checked_seed(method, seed)
+        search = split_search(database, facts["seed"])
+    _check_labels(queries or database, database)
+    facts |= {"n_queries": len(search.query), "n_database": len(search.database)}
+    found = evaluate_directions(method, queries or database, database, search, **wanted)
+    return [
+        {"query": query, "database": side} | facts | measures
+        for (query, side), measures in found.items()
+    ]
 
 
 def _checked_seed(method: "HashMethod | MultimodalMethod", seed: int | None) -> int:
@@ -122,65 +158,17 @@ def _checked_seed(method: "HashMethod | MultimodalMethod", seed: int | None) -> 
     return own_seed if seed is None else seed
 
 
-def _of_two(
-    method: "HashMethod", queries: "Dataset", database: "Dataset", wanted: Wanted
-) -> dict[str, Any]:
-    from kinhash.datasets.dataset import vectors_of
-    from kinhash.metrics import evaluate_codes
-
-    labels = [_labels(dataset) for dataset in (queries, database)]
-    codes = [method.encode(vectors_of(dataset)) for dataset in (queries, database)]
-    metrics = evaluate_codes(codes[0], labels[0], codes[1], labels[1], **wanted)
-    sizes = {"n_queries": len(queries), "n_database": len(database)}
-    return {"data": database.name, "queries": queries.name, **sizes, **metrics}
-
-
-def _of_directions(
-    method: "MultimodalMethod",
-    queries: "Dataset | None",
-    database: "Dataset",
-    seed: int | None,
-    wanted: Wanted,
-) -> list[dict[str, Any]]:
-    """Return the measures of each modality searched with each: first with itself, then others."""
-    import numpy as np
-
-    from kinhash.datasets.dataset import rows_of
-    from kinhash.metrics import evaluate_codes
-
-    facts: dict[str, Any] = {"data": database.name}
-    own = None
-    split = (database.attributes or {}).get("split")
-    if queries is not None:
-        facts["queries"] = queries.name
-        asked, searched = np.arange(len(queries)), np.arange(len(database))
-    elif split is not None:
-        asked = searched = np.flatnonzero(split == "test")
-        own = np.arange(len(asked))
-    else:
-        facts["seed"] = _checked_seed(method, seed)
-        part = database.split(facts["seed"])
-        asked, searched = part.query, part.database
-    facts |= {"n_queries": len(asked), "n_database": len(searched)}
-    sides = ((queries or database, asked), (database, searched))
-    labels = [_labels(data)[rows] for data, rows in sides]
-    codes = [
-        {
-            name: method.encode(rows_of((data.modalities or {})[name], rows), modality=name)
-            for name in method.modalities
-        }
-        for data, rows in sides
-    ]
-    names = method.modalities
-    return [
-        {"query": query, "database": found}
-        | facts
-        | evaluate_codes(codes[0][query], labels[0], codes[1][found], labels[1], own=own, **wanted)
-        for query, found in (*((name, name) for name in names), *itertools.permutations(names, 2))
-    ]
+def _check_labels(*datasets: "Dataset") -> None:
+    for dataset in datasets:
+        if dataset.labels is None:
+            raise InvalidInputError(
+                f"{dataset.name} has no labels, so nothing says which matches are right. "
+                "Name them with --labels."
+            )
 
 
 def _shown_directions(rows: list[dict[str, Any]], output: options.Format) -> str:
+    from kinhash.measures import BRIEF
     from kinhash.show.tables import render
 
     if output is options.Format.JSON:
@@ -188,11 +176,8 @@ def _shown_directions(rows: list[dict[str, Any]], output: options.Format) -> str
     if output is options.Format.CSV:
         return render(rows, "csv")
     # Precision and recall, and much else, are in the other formats: a table should fit a terminal.
-    sides, measures = ("query", "database", "unique_codes", "mean_active"), ("map", "mp", "f1")
-    shown = [
-        {k: v for k, v in row.items() if k in sides or k.partition("@")[0] in measures}
-        for row in rows
-    ]
+    kept = {"query", "database", *BRIEF}
+    shown = [{k: v for k, v in row.items() if k.partition("@")[0] in kept} for row in rows]
     facts = {k: v for k, v in _content(rows[0]).items() if isinstance(v, str | int)}
     for side in ("query", "database"):
         del facts[side]
@@ -205,20 +190,6 @@ def _check_apart(queries: str, data: str) -> None:
             f"--queries and DATA are both {data}, but a row that finds itself measures nothing. "
             "Leave --queries out to split it."
         )
-
-
-def _labels(dataset: "Dataset") -> Any:  # noqa: ANN401 - an array
-    """Return labels that mean the same in every file: numbers count from 0 in each."""
-    import numpy as np
-
-    if dataset.labels is None:
-        raise InvalidInputError(
-            f"{dataset.name} has no labels, so nothing says which matches are right. "
-            "Name them with --labels."
-        )
-    if dataset.names is None or dataset.labels.ndim == 2:
-        return dataset.labels
-    return np.array(dataset.names)[dataset.labels]
 
 
 def _shown(measures: dict[str, Any], output: options.Format) -> str:

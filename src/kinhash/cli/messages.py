@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from typing import Any
 
 
-def note(text: str) -> None:
-    """Print one line on stderr."""
-    sys.stderr.write(" ".join(text.splitlines()) + "\n")
+def note(*texts: str) -> None:
+    """Print a line on stderr for each text."""
+    for text in texts:
+        sys.stderr.write(" ".join(text.splitlines()) + "\n")
     sys.stderr.flush()
 
 

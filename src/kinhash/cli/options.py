@@ -1,6 +1,7 @@
 """The arguments and options that several commands share."""
 
 import enum
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -136,3 +137,14 @@ def whole_numbers(text: str, option: str) -> tuple[int, ...]:
             f"expected whole numbers with commas between them, such as 0,2, got {text!r}",
             param_hint=f"'{option}'",
         ) from None
+
+
+def check_one_of(given: Mapping[str, object]) -> None:
+    """Raise unless just one of two options was given, that is, is not None.
+
+    Raises:
+        typer.BadParameter: Both or none were given.
+    """
+    if sum(value is not None for value in given.values()) != 1:
+        hint = " / ".join(f"'{option}'" for option in given)
+        raise typer.BadParameter("give exactly one of the two", param_hint=hint)

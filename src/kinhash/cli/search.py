@@ -101,12 +101,8 @@ def search(
     """
     from kinhash.cli import inputs
 
-    if (radius is None) == (k is None):
-        raise typer.BadParameter("give exactly one of the two", param_hint="'--radius' / '--top-k'")
-    if (queries is None) == (not query_text):
-        raise typer.BadParameter(
-            "give exactly one of the two", param_hint="'--queries' / '--query-text'"
-        )
+    options.check_one_of({"--radius": radius, "--top-k": k})
+    options.check_one_of({"--queries": queries, "--query-text": query_text or None})
     method = inputs.load_model(model)
     inputs.check_modality(model, method, modality)
     index = inputs.load_items(items, method)

@@ -162,85 +162,47 @@ def _chosen(data: str, rows: options.Rows | None) -> options.Rows:
 
 def _fit_and_save(model: "AnyMethod", dataset: "Dataset", rows: options.Rows, out: Path) -> None:
     from kinhash.cli.messages import note
+    from kinhash.evaluation.fitting import codes_of_some, fit_rows
     from kinhash.methods import MultimodalMethod
 
     chosen, which = _training_rows(model, dataset, rows)
-    labels = None if dataset.labels is None else dataset.labels[chosen]
     note(f"Training {model.name} on {dataset.name}: {which}.")
-    if labels is None:
+    if dataset.labels is None:
         kin = "rows near one another"
         if isinstance(model, MultimodalMethod):
             kin = f"the modalities of one item, and {kin},"
         note(f"{dataset.name} has no labels: {kin} count as similar.")
     start = time.perf_counter()
-    codes = _fitted_codes(model, dataset, chosen, labels)
+    with _progress(model):
+        fit_rows(model, dataset, chosen)
+    codes = codes_of_some(model, dataset, chosen, most=MAX_SHOWN_ROWS)
     seconds = time.perf_counter() - start
     model.save(out)
     n_bits = next(iter(codes.values())).n_bits
-    shown = "; ".join(f"{modality}{_described(one)}" for modality, one in codes.items())
+    shown = "; ".join(_described(modality, one) for modality, one in codes.items())
     note(f"Wrote {out} after {seconds:.1f} s: {n_bits} bits, {shown}.")
 
 
-def _described(codes: "Codes") -> str:
+def _described(modality: str, codes: "Codes") -> str:
     return (
-        f"{codes.n_active.mean():.1f} of them active, {codes.n_unique:,} different codes for "
-        f"{len(codes):,} training rows"
+        f"{modality + ': ' if modality else ''}{codes.n_active.mean():.1f} of them active, "
+        f"{codes.n_unique:,} different codes for {len(codes):,} training rows"
     )
 
 
 def _training_rows(model: "AnyMethod", dataset: "Dataset", rows: options.Rows) -> tuple[Any, str]:
     """Return the rows to train on, and how to say so; all of them as a slice, so not copied."""
-    if rows is options.Rows.ALL:
-        return slice(None), f"all {len(dataset):,} rows"
-    import numpy as np
-
+    from kinhash.evaluation.fitting import own_rows
     from kinhash.methods import MultimodalMethod
 
-    own = (dataset.attributes or {}).get("split")
-    if isinstance(model, MultimodalMethod) and own is not None:
-        chosen, which = np.flatnonzero(own == "train"), "its own split"
-    else:
+    if rows is options.Rows.ALL:
+        return slice(None), f"all {len(dataset):,} rows"
+    chosen = own_rows(dataset, "train") if isinstance(model, MultimodalMethod) else None
+    which = "its own split"
+    if chosen is None:
         seed = model.get_params()["seed"]
         chosen, which = dataset.split(seed).train, f"split {seed}"
-    count = f"{len(chosen):,} of {len(dataset):,} rows"
-    return chosen, f"{count}, the training part of {which}"
-
-
-def _fitted_codes(
-    model: "AnyMethod",
-    dataset: "Dataset",
-    chosen: Any,  # noqa: ANN401 - row numbers, or a slice
-    labels: Any,  # noqa: ANN401 - an array
-) -> "dict[str, Codes]":
-    """Fit, and return the codes of some of the rows, by what stands before them in the summary."""
-    import numpy as np
-
-    from kinhash.datasets.dataset import rows_of, vectors_of
-    from kinhash.methods import HashMethod
-
-    if isinstance(model, HashMethod):
-        vectors = vectors_of(dataset)[chosen]
-        with _progress(model):
-            model.fit(vectors, labels)
-        return {"": model.encode(vectors[:: -(-len(vectors) // MAX_SHOWN_ROWS)])}
-    rows = np.arange(len(dataset))[chosen]
-    views = {name: rows_of(values, rows) for name, values in (dataset.modalities or {}).items()}
-    with _progress(model):
-        model.fit(views, labels)
-    some = np.arange(0, len(rows), -(-len(rows) // MAX_SHOWN_ROWS))
-    return {
-        f"{name}: ": model.encode(_present(rows_of(values, some)), modality=name)
-        for name, values in views.items()
-    }
-
-
-def _present(values: Any) -> Any:  # noqa: ANN401 - an array, csr or texts
-    """Return the rows without those of NaN: items that lack this modality."""
-    import numpy as np
-
-    if not isinstance(values, np.ndarray) or values.dtype.kind != "f":
-        return values
-    return values[~np.isnan(values).all(axis=1)]
+    return chosen, f"{len(chosen):,} of {len(dataset):,} rows, the training part of {which}"
 
 
 @contextlib.contextmanager

@@ -17,6 +17,8 @@ from kinhash.arrays import Array
 from kinhash.codes import Codes
 from kinhash.datasets import Dataset
 from kinhash.errors import ConstantColumnWarning, InvalidInputError
+from kinhash.evaluation.fitting import own_rows
+from kinhash.evaluation.protocol import named_labels
 from kinhash.methods import MultimodalMethod
 from kinhash.methods.standardisation import standardisation
 from kinhash.metrics import evaluate_codes, evaluate_vectors
@@ -139,6 +141,78 @@ def evaluate_multimodal(
             )
             metrics |= {measure_key(title, query, database, m): v for m, v in found.items()}
     return MultimodalEvaluation(metrics, seconds, [str(w.message) for w in caught], codes)
+
+
+def search_all(queries: Dataset, database: Dataset) -> Search:
+    """Return that all rows of one data set search all of another."""
+    return Search(np.arange(len(queries)), np.arange(len(database)))
+
+
+def split_search(data: Dataset, seed: int = 0) -> Search:
+    """Return who searches whom within one data set.
+
+    Of a data set with a split of its own, the test part is searched with itself, and no item finds
+    itself; of another, `Dataset.split` with this seed says which rows are queries.
+
+    Raises:
+        InvalidInputError: There are no labels to split by.
+    """
+    test = own_rows(data, "test")
+    if test is not None:
+        return Search(test, test, np.arange(len(test)))
+    part = data.split(seed)
+    return Search(part.query, part.database)
+
+
+def evaluate_directions(
+    method: MultimodalMethod,
+    queries: Dataset,
+    database: Dataset,
+    search: Search,
+    *,
+    radii: Sequence[int] = RADII,
+    at: Sequence[int] = (10, 5000),
+) -> dict[tuple[str, str], dict[str, float]]:
+    """Return the measures of each modality searched with each, for a method that is fitted.
+
+    Only the caller knows what it was fitted on: queries it has seen flatter it.
+
+    Args:
+        method: A fitted method.
+        queries: Holds the rows `search.query`, with the method's modalities.
+        database: Holds the rows `search.database`; may be the same.
+        search: Who searches whom.
+        radii: Inclusive distances at which precision and recall are measured.
+        at: Ranking lengths at which average precision and precision are measured.
+
+    Returns:
+        By query and database modality, as `directions` orders them, the measures of
+        `kinhash.metrics.evaluate_codes`.
+
+    Raises:
+        InvalidInputError: A data set has no labels, or lacks a modality.
+    """
+    sides = ((queries, search.query), (database, search.database))
+    labels = [named_labels(data)[rows] for data, rows in sides]
+    codes = [
+        {
+            name: method.encode(taken((data.modalities or {})[name], rows), modality=name)
+            for name in method.modalities
+        }
+        for data, rows in sides
+    ]
+    return {
+        (asked, found): evaluate_codes(
+            codes[0][asked],
+            labels[0],
+            codes[1][found],
+            labels[1],
+            own=search.own,
+            radii=radii,
+            at=at,
+        )
+        for asked, found in directions(method.modalities)
+    }
 
 
 def evaluate_multimodal_l2(

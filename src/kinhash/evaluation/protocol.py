@@ -117,6 +117,47 @@ def evaluate_fitted(
     )
 
 
+def evaluate_apart(
+    method: HashMethod,
+    queries: Dataset,
+    database: Dataset,
+    *,
+    radii: Sequence[int] = (0, 2),
+    at: Sequence[int] = (10, 5000),
+) -> dict[str, float]:
+    """Return the measures of searching all of one data set with all rows of another.
+
+    Only the caller knows that no row is in both: one that finds itself flatters the method.
+
+    Raises:
+        NotFittedError: `method` has not been fitted.
+        InvalidInputError: A data set has no labels, or vectors of another width.
+    """
+    return evaluate_codes(
+        method.encode(vectors_of(queries)),
+        named_labels(queries),
+        method.encode(vectors_of(database)),
+        named_labels(database),
+        radii=radii,
+        at=at,
+    )
+
+
+def named_labels(data: Dataset) -> Array:
+    """Return labels that mean the same in every data set: classes by name, where they have names.
+
+    The classes of each file are numbered from 0.
+
+    Raises:
+        InvalidInputError: There are no labels.
+    """
+    if data.labels is None:
+        raise _unlabelled(data)
+    if data.names is None or data.labels.ndim == 2:
+        return data.labels
+    return np.array(data.names)[data.labels]
+
+
 def evaluate_l2(
     data: Dataset, part: Split, *, at: Sequence[int] = (10, 5000)
 ) -> tuple[dict[str, float], str]:
@@ -224,10 +265,7 @@ def _against_radius(evaluation: Evaluation, measure: str, max_radius: int) -> Ar
 def _checked_labels(data: Dataset, part: Split) -> Array:
     """Return the labels of `data`, or say why `part` cannot be evaluated."""
     if data.labels is None:
-        raise InvalidInputError(
-            f"Data set {data.name!r} has no labels, so nothing says which answers are right. "
-            "Use one that has."
-        )
+        raise _unlabelled(data)
     for name in ("train", "query", "database"):
         rows = getattr(part, name)
         if not len(rows):
@@ -245,3 +283,10 @@ def _checked_labels(data: Dataset, part: Split) -> Array:
                 f"row {shared[0]}: an item that finds itself measures nothing. Remove them."
             )
     return data.labels
+
+
+def _unlabelled(data: Dataset) -> InvalidInputError:
+    return InvalidInputError(
+        f"Data set {data.name!r} has no labels, so nothing says which answers are right. "
+        "Use one that has."
+    )

@@ -326,3 +326,44 @@ def _check_header(header: dict[str, Any]) -> None:
             _padded(_end(section)) == end, f"`{section['name']}` does not end where the next starts"
         )
     require(all(s["offset"] % _ALIGN == 0 for s in header["sections"]), "a section is not aligned")
+
+
+def describe(path: Path, *, verify: bool = False) -> dict[str, Any]:
+    """Return facts about the index in a file, as JSON has them, without building it.
+
+    Args:
+        path: The file.
+        verify: Check all of it, however large.
+
+    Raises:
+        InvalidInputError: There is no such file, or it cannot be read.
+        FormatError: It is damaged, or of another format.
+    """
+    header, arrays, _ = read(path, verify=verify or None)
+    n_bytes = sum(array.nbytes for array in arrays.values())
+    return {
+        "kind": header["kind"],
+        "format": header["format"],
+        "kinhash": header["kinhash"],
+        "n": header["n_items"],
+        "n_bits": header["n_bits"],
+        "signed": header["signed"],
+        "unique_codes": header["n_codes"],
+        "memory": header["memory"],
+        "bytes_per_item": n_bytes / header["n_items"] if header["n_items"] else None,
+        "structures": _structure_sizes(arrays),
+    }
+
+
+def _structure_sizes(arrays: dict[str, Array]) -> dict[str, int]:
+    """Return the bytes of each structure that there is, by the names of `explain`."""
+    parts = {
+        "lookup": ("slots",),
+        "deletions_1": ("key1_starts", "key1_rows"),
+        "deletions_2": ("key2_starts", "key2_rows"),
+        "chunks": ("chunk_starts", "chunk_rows"),
+        "groups": ("leaders", "group_starts"),
+        "neighbours": ("near_starts", "near_rows"),
+    }
+    sizes = {part: sum(arrays[name].nbytes for name in names) for part, names in parts.items()}
+    return {part: size for part, size in sizes.items() if size}

@@ -7,31 +7,18 @@ import itertools
 import json
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, get_args
 
 import numpy as np
 
 from kinhash.errors import unknown_name
+from kinhash.measures import Unit, is_rate, measure_of
 
 Row = dict[str, Any]
 Format = Literal["table", "json", "csv"]
 
-_RATES = ("map", "map_best", "map_worst", "ramap", "mp", "precision", "recall", "f1", "empty")
-_NAMES = {
-    "n_bits": "bits",
-    "map": "mAP",
-    "map_best": "best mAP",
-    "map_worst": "worst mAP",
-    "ramap": "RAMAP",
-    "mp": "precision",
-    "f1": "F1",
-    "mean_matches": "answers",
-    "unique_codes": "unique",
-    "mean_active": "active",
-    "sd_active": "sd active",
-    "fit_seconds": "seconds",
-}
+_NAMES = {"n_bits": "bits", "fit_seconds": "seconds"}  # of columns that are no measures
 _KEY = re.compile(r"(?P<measure>[a-z0-9_]+)@(?P<radius>r?)(?P<number>\d+)")
 
 
@@ -98,14 +85,19 @@ def show(key: str, value: Any) -> str:  # noqa: ANN401 - whatever a result row h
         return "-"
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return str(value)
-    measure = key.partition("@")[0]
-    if measure in _RATES:
-        return f"{100 * value:.2f}"
-    if measure == "unique_codes":
-        return f"{value:,.0f}"
-    if measure.startswith(("mean_", "sd_")) or measure.endswith("seconds"):
+    measure = measure_of(key)
+    if measure is not None:
+        return _SHOWN[measure.unit](value)
+    if key.endswith("seconds"):
         return f"{value:,.1f}"
     return str(value) if isinstance(value, int) else f"{value:.4g}"
+
+
+_SHOWN: dict[Unit, Callable[[float], str]] = {
+    "percent": lambda value: f"{100 * value:.2f}",
+    "count": lambda value: f"{value:,.0f}",
+    "mean": lambda value: f"{value:,.1f}",
+}
 
 
 def heading(key: str) -> tuple[str, str]:
@@ -115,13 +107,25 @@ def heading(key: str) -> tuple[str, str]:
         >>> heading("f1@r0"), heading("recall@r2"), heading("map@10"), heading("n_bits")
         (('F1', 'r = 0'), ('recall', 'r ≤ 2'), ('mAP', 'first 10'), ('bits', ''))
     """
-    match = _KEY.fullmatch(key)
+    measure, match = measure_of(key), _KEY.fullmatch(key)
     if match is None:
-        return _NAMES.get(key, key), ""
-    name = _NAMES.get(match["measure"], match["measure"])
+        return measure.heading if measure is not None and "@" not in key else _NAMES.get(
+            key, key
+        ), ""
+    name = match["measure"] if measure is None else measure.heading
     if not match["radius"]:
         return name, f"first {match['number']}"
     return name, "r = 0" if match["number"] == "0" else f"r ≤ {match['number']}"
+
+
+def title(key: str, joint: str = ", ") -> str:
+    """Return a column's readable name and its condition in one text.
+
+    Example:
+        >>> title("mp@50"), title("f1@r2", " at "), title("map")
+        ('precision, first 50', 'F1 at r ≤ 2', 'mAP')
+    """
+    return joint.join(part for part in heading(key) if part)
 
 
 def _text_table(rows: Sequence[Row]) -> str:
@@ -131,7 +135,7 @@ def _text_table(rows: Sequence[Row]) -> str:
     columns = []
     for key in keys:
         name, condition = heading(key)
-        below = " ".join(part for part in (condition, "%" if _is_rate(key) else "") if part)
+        below = " ".join(part for part in (condition, "%" if is_rate(key) else "") if part)
         cells = [name, below, *(show(key, row.get(key)) for row in rows)]
         width = max(map(len, cells))
         align = str.ljust if _is_text(key, rows) else str.rjust
@@ -165,7 +169,7 @@ def _html_head(keys: Sequence[str], rows: Sequence[Row]) -> list[str]:
     )
     below = "".join(
         f"<th{_html_class(key, rows)}>{html.escape(heading(key)[0])}"
-        f"{' <small>%</small>' if _is_rate(key) else ''}</th>"
+        f"{' <small>%</small>' if is_rate(key) else ''}</th>"
         for key in keys
     )
     return [f"<tr>{above}</tr>", f"<tr>{below}</tr>"]
@@ -177,10 +181,6 @@ def _html_class(key: str, rows: Sequence[Row]) -> str:
 
 def _keys(rows: Sequence[Row]) -> list[str]:
     return list(dict.fromkeys(key for row in rows for key in row))
-
-
-def _is_rate(key: str) -> bool:
-    return key.partition("@")[0] in _RATES
 
 
 def _is_text(key: str, rows: Sequence[Row]) -> bool:

@@ -10,26 +10,14 @@ import numpy as np
 
 from kinhash.datasets import Dataset
 from kinhash.errors import InvalidInputError, unknown_name
+from kinhash.measures import COMPARISON
 from kinhash.methods import METHODS
 from kinhash.progress import Report, silent
 from kinhash.show import plots
 from kinhash.show.html import Section, write_report
-from kinhash.show.tables import Row, heading, show
+from kinhash.show.tables import Row, show, title
 from kinhash.studies.records import CURVE_RADII, N_NEIGHBOURS, Record, Settings, record
 
-COLUMNS = (
-    "map",
-    "f1@r2",
-    "f1@r0",
-    "precision@r2",
-    "recall@r2",
-    "precision@r0",
-    "recall@r0",
-    "empty@r0",
-    "mean_matches@r0",
-    "unique_codes",
-    "mean_active",
-)
 REPORT = "report.html"
 NOTE = (
     "F1 means little without mAP, the number of unique codes and the number of answers beside it: "
@@ -67,7 +55,7 @@ class Compared:
 
 
 def compare(
-    folder: Path,
+    file: Path | None,
     data: Dataset,
     plan: Sequence[Settings],
     seeds: Sequence[int],
@@ -76,10 +64,10 @@ def compare(
     report: Report | None = None,
     refused: list[str] | None = None,
 ) -> list[Compared]:
-    """Return what each method of the plan reaches on each split; records in `folder` are kept.
+    """Return what each method of the plan reaches on each split; records in `file` are kept.
 
     Args:
-        folder: Where the records are, one file each: what is there is not computed again.
+        file: Where the records are: what is there is not computed again. None keeps nothing.
         data: The data set.
         plan: The methods, as `records.record` takes them.
         seeds: Of the splits.
@@ -87,6 +75,10 @@ def compare(
         report: Called with (records done, records in all, what comes next).
         refused: Takes a sentence for each method that refuses the data, which is then left out;
             without, that is an error.
+
+    Raises:
+        InvalidInputError: A method is unknown, or refuses the data and `refused` is not given; or
+            all of them refuse.
     """
     report = report or silent
     done, total, compared = 0, len(plan) * len(seeds), []
@@ -96,7 +88,7 @@ def compare(
             for seed in seeds:
                 report(done, total, f"{name}, seed {seed}")
                 drawn = protocol == "paper" and seed == seeds[0] and settings["method"] in METHODS
-                found.append(record(folder, data, settings, seed, protocol=protocol, figures=drawn))
+                found.append(record(file, data, settings, seed, protocol=protocol, figures=drawn))
                 done += 1
         except InvalidInputError as error:
             if refused is None:
@@ -105,8 +97,15 @@ def compare(
             done += len(seeds) - len(found)
             continue
         compared.append(Compared(name, settings, found))
+    if refused and not compared:
+        raise InvalidInputError(" ".join(refused))
     report(total, total, "done")
     return compared
+
+
+def records_file(out: Path, data: Dataset) -> Path:
+    """Return where a folder of comparisons keeps the records of a data set."""
+    return out / f"{data.name}.jsonl"
 
 
 def planned(methods: Sequence[str], bits: Sequence[int]) -> list[Settings]:
@@ -166,7 +165,7 @@ def rows(compared: Sequence[Compared]) -> list[Row]:
         {
             "method": one.name,
             "n_bits": one.settings.get("n_bits"),
-            **{measure: one.mean(measure) for measure in COLUMNS},
+            **{measure: one.mean(measure) for measure in COMPARISON},
             "fit_seconds": statistics.fmean(r["fit_seconds"] for r in one.records),
         }
         for one in compared
@@ -185,7 +184,7 @@ def verdict(compared: Sequence[Compared]) -> list[str]:
         best = max(known, key=lambda one: one.mean(measure), default=None)
         if best is None:
             continue
-        what = " at ".join(part for part in heading(measure) if part)
+        what = title(measure, " at ")
         bits = best.settings.get("n_bits")
         length = f" with {bits} bits" if bits else ""
         sentences.append(

@@ -13,11 +13,12 @@ from kinhash.datasets import Dataset, Split, load
 from kinhash.errors import ConstantColumnWarning, InvalidInputError
 from kinhash.evaluation.protocol import Evaluation, evaluate_method, recall_against_radius
 from kinhash.index.reference import search_top_k
+from kinhash.measures import DEMO, scores
 from kinhash.methods import LSH, HashMethod, NNHash, SparseHash
 from kinhash.progress import Report, silent
 from kinhash.show import plots
 from kinhash.show.html import Fact, Section, write_report
-from kinhash.show.tables import Row, heading
+from kinhash.show.tables import Row, title
 from kinhash.studies.records import plate_queries
 
 REPORT = "report.html"
@@ -28,21 +29,6 @@ MAX_RADIUS = 10
 N_NEIGHBOURS = 10
 
 Results = Mapping[tuple[str, int], Evaluation]  # by method and bits
-
-_COLUMNS = (
-    "map",
-    "precision@r0",
-    "recall@r0",
-    "f1@r0",
-    "empty@r0",
-    "mean_matches@r0",
-    "precision@r2",
-    "recall@r2",
-    "f1@r2",
-    "unique_codes",
-    "mean_active",
-)
-_RATES = ("map", "precision@r0", "recall@r0", "f1@r0", "precision@r2", "recall@r2", "f1@r2")
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,7 +148,7 @@ def _evaluated(method: HashMethod, data: Dataset, part: Split) -> Evaluation:
 
 
 def _row(key: tuple[str, int], evaluation: Evaluation) -> Row:
-    measures = {name: evaluation.metrics[name] for name in _COLUMNS}
+    measures = {name: evaluation.metrics[name] for name in DEMO}
     return {"method": key[0], "n_bits": key[1], **measures}
 
 
@@ -249,12 +235,12 @@ def _rivals_sentence(results: Results) -> str:
     """Say where another method beats SparseHash at the same length."""
     ours = SparseHash.__name__
     lost = []
-    for (name, n_bits), measure in itertools.product(results, _RATES):
+    for (name, n_bits), measure in itertools.product(results, scores(DEMO)):
         if name == ours:
             continue
         theirs, our = (results[who, n_bits].metrics[measure] for who in (name, ours))
         if theirs > our:
-            what = " at ".join(part for part in heading(measure) if part)
+            what = title(measure, " at ")
             lost.append(
                 f"{name} in {what} with {n_bits} bits ({_percent(theirs)} against {_percent(our)})"
             )

@@ -1,16 +1,19 @@
-"""Records: what one method reached on one split, as a JSON file that is computed once.
+"""Records: what one method reached on one split, computed once and kept as a line of a file.
 
 A record holds all that tables and figures need, so that these are drawn again without fitting
-anything, and work that was interrupted goes on where it stopped.
+anything, and work that was interrupted goes on where it stopped. A file holds the records of one
+experiment as JSON lines, sorted by their keys.
 """
 
 import contextlib
 import functools
 import hashlib
 import json
+import os
+import sys
 import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +32,9 @@ from kinhash.index.hamming import HammingIndex
 from kinhash.methods import METHODS
 from kinhash.metrics import distance_table, precision_recall_at_radius, precision_recall_curve
 
+if sys.platform != "win32":
+    import fcntl
+
 Record = dict[str, Any]
 Settings = dict[str, Any]  # "method" and those of its parameters that differ from the defaults
 
@@ -44,7 +50,7 @@ L2 = "l2"  # no method: it has vectors and no codes
 
 
 def record(
-    folder: Path,
+    file: Path | None,
     data: Dataset,
     settings: Settings,
     seed: int,
@@ -52,10 +58,10 @@ def record(
     protocol: str = "paper",
     figures: bool = False,
 ) -> Record:
-    """Return the record of one method on one split; it is computed unless `folder` has it.
+    """Return the record of one method on one split; it is computed unless `file` has it.
 
     Args:
-        folder: Where records are kept; made if needed.
+        file: Where records are kept, made if needed; None keeps nothing.
         data: The data set.
         settings: The method's name in `METHODS`, or "l2" for ranking by the vectors themselves, and
             parameters that differ from its defaults.
@@ -64,11 +70,12 @@ def record(
         figures: Also keep what the figures need.
 
     Raises:
-        InvalidInputError: The method or protocol is unknown, or the method refuses the data.
+        InvalidInputError: The method or protocol is unknown, the method refuses the data, or `file`
+            holds something else.
     """
     if protocol not in ("paper", "unseen"):
         raise unknown_name("protocol", protocol, ("paper", "unseen"))
-    path = record_path(folder, settings, seed, protocol)
+    key = record_key(settings, seed, protocol)
     about: Record = {"dataset": data.name, "settings": settings, "protocol": protocol, "seed": seed}
 
     def compute() -> Record:
@@ -86,52 +93,96 @@ def record(
             "split_hash": [fold["split_hash"] for fold in folds],
         }
 
-    return kept(path, about, compute, figures=figures)
+    return kept(file, key, about, compute, figures=figures)
 
 
-def kept(path: Path, about: Record, compute: Callable[[], Record], *, figures: bool) -> Record:
-    """Return the record in a file; where there is none, it is computed and written.
+def kept(
+    file: Path | None, key: str, about: Record, compute: Callable[[], Record], *, figures: bool
+) -> Record:
+    """Return the record with this key; if the file has none, it is computed and added.
 
     Args:
-        path: The file; its folder is made if needed.
+        file: The records; it and its folder are made if needed. None keeps nothing.
+        key: As `record_key` gives it.
         about: What the record is of.
         compute: Returns the rest; with `figures`, also what the figures need, under "figures".
         figures: Whether a record without them is not enough.
 
     Raises:
-        InvalidInputError: The file is no record.
+        InvalidInputError: The file holds something else than records.
     """
-    known = _read(path)
+    known = None if file is None else read(file).get(key)
     if known is not None and (not figures or "figures" in known):
         return known
     start = time.perf_counter()
-    made = about | compute()
+    made: Record = {"key": key, **about, **compute()}
     made["seconds"] = round(time.perf_counter() - start, 1)
     made["kinhash"] = storage.VERSION
-    with contextlib.suppress(FileExistsError):
-        path.parent.mkdir(parents=True)
-    with storage.atomic(path) as part:
-        part.write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")
+    if file is not None:
+        _add(file, made)
     return made
 
 
-def record_path(folder: Path, settings: Settings, seed: int, protocol: str = "paper") -> Path:
-    """Return the file of one record."""
+def record_key(settings: Settings, seed: int, protocol: str = "paper") -> str:
+    """Return what a record is found by.
+
+    Example:
+        >>> record_key({"method": "lsh", "n_bits": 64}, 0)
+        'lsh-64-30c1e098-seed0'
+    """
     digest = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:8]
     kind = "" if protocol == "paper" else f"{protocol}-"
-    return (
-        folder / f"{kind}{settings['method']}-{settings.get('n_bits', 0)}-{digest}-seed{seed}.json"
-    )
+    return f"{kind}{settings['method']}-{settings.get('n_bits', 0)}-{digest}-seed{seed}"
 
 
-def _read(path: Path) -> Record | None:
+def read(file: Path) -> dict[str, Record]:
+    """Return the records of a file by their keys; none if there is no such file.
+
+    Raises:
+        InvalidInputError: The file cannot be read, or a line is not a record.
+    """
     try:
-        known = json.loads(path.read_text(encoding="utf-8"))
+        lines = file.read_text(encoding="utf-8").splitlines()
     except FileNotFoundError:
-        return None
+        return {}
     except (OSError, ValueError) as error:
-        raise InvalidInputError(f"{path} is no record: {error}. Delete it.") from error
-    return dict(known)
+        raise InvalidInputError(f"Cannot read the records in {file}: {error}.") from error
+    found = {}
+    for number, line in enumerate(lines, 1):
+        try:
+            one = json.loads(line)
+            found[one["key"]] = one
+        except (ValueError, KeyError, TypeError) as error:
+            raise InvalidInputError(
+                f"Line {number} of {file} is not a record: {error}. Delete that line."
+            ) from error
+    return found
+
+
+def _add(file: Path, made: Record) -> None:
+    """Write the file again with one more record, or with one replaced."""
+    with contextlib.suppress(FileExistsError):
+        file.parent.mkdir(parents=True)
+    with _only_writer(file.parent):
+        known = read(file) | {made["key"]: made}
+        lines = [json.dumps(known[key], separators=(",", ":")) + "\n" for key in sorted(known)]
+        with storage.atomic(file) as part:
+            part.write_text("".join(lines), encoding="utf-8")
+
+
+@contextlib.contextmanager
+def _only_writer(folder: Path) -> Iterator[None]:
+    """Hold a lock on the folder: of two runs at once, neither may lose a record of the other."""
+    if sys.platform == "win32":  # no such lock: one run at a time
+        yield
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        with contextlib.suppress(OSError):  # a file system without locks: one run at a time
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def _evaluated(

@@ -3,6 +3,7 @@ import pytest
 from kinhash import load
 from kinhash.datasets import load as load_dataset
 from kinhash.errors import InvalidInputError
+from kinhash.measures import MULTIMODAL_DEMO
 from kinhash.metrics import evaluate_codes
 from kinhash.studies.multimodal import demo as multimodal_demo
 from kinhash.studies.multimodal.demo import digits_meant, run_multimodal_demo
@@ -103,7 +104,7 @@ def test_words_are_ranked_by_how_often_they_are_found():
 
 
 def row(method, query, database, **rates):
-    zeros = dict.fromkeys(multimodal_demo._COLUMNS, 0.5)
+    zeros = dict.fromkeys(MULTIMODAL_DEMO, 0.5)
     return {"method": method, "query": query, "database": database, **zeros, **rates}
 
 

@@ -14,6 +14,7 @@ from kinhash.show.tables import render
 from kinhash.studies.comparison import Compared
 from kinhash.studies.multimodal import reproduction
 from kinhash.studies.multimodal.protocols import PROTOCOLS, plan
+from kinhash.studies.records import read
 
 FEW = {
     "L2": {"method": "l2"},
@@ -67,8 +68,7 @@ def test_it_runs_to_a_report_and_goes_on_from_its_records(shop, tmp_path, few, m
     )
     assert list(results) == ["classes", "attributes"]
     assert [one.name for one in results["classes"]] == list(FEW)
-    files = sorted(path.name for path in (tmp_path / "records").iterdir())
-    assert len(files) == len(set(files)) == 2 * 3 * 2
+    assert len(read(tmp_path / "records.jsonl")) == 2 * 3 * 2
     assert told[0] == (0, 12, "classes, L2, seed 0")
     assert told[-1] == (12, 12, "done")
     text = (tmp_path / "report.html").read_text(encoding="utf-8")
@@ -78,21 +78,21 @@ def test_it_runs_to_a_report_and_goes_on_from_its_records(shop, tmp_path, few, m
         assert words in text
     monkeypatch.setattr(reproduction, "evaluate_multimodal", pytest.fail)
     monkeypatch.setattr(reproduction, "evaluate_multimodal_l2", pytest.fail)
-    again = reproduction.run("fashion-products", shop, tmp_path / "records", [0, 1])
+    again = reproduction.run("fashion-products", shop, tmp_path / "records.jsonl", [0, 1])
     assert again == results
 
 
 def test_a_record_says_what_was_done(shop, tmp_path, few):
     settings = FEW["MM-SparseHash"]
-    made = reproduction.record(tmp_path, shop, CLASSES, settings, 3)
-    (path,) = tmp_path.iterdir()
-    assert json.loads(path.read_text()) == made
-    assert path.name.startswith("classes-multimodal-sparsehash-8-")
+    file = tmp_path / "shop.jsonl"
+    made = reproduction.record(file, shop, CLASSES, settings, 3)
+    assert json.loads(file.read_text()) == made
+    assert made["key"].startswith("classes-multimodal-sparsehash-8-")
     assert made["settings"] == settings
     assert (made["seed"], made["protocol"], made["stored_bits"]) == (3, "classes", 8)
     assert made["parameters"]["max_steps"] == 10
     assert "figures" not in made
-    shown = reproduction.record(tmp_path, shop, CLASSES, settings, 3, figures=True)
+    shown = reproduction.record(file, shop, CLASSES, settings, 3, figures=True)
     assert set(shown["figures"]) == {"words", "pictures", "queries", "texts"}
 
 
@@ -101,8 +101,8 @@ def test_other_settings_seeds_and_protocols_are_other_records(shop, tmp_path, fe
         for seed in (0, 1):
             for n_pairs in (100, 200):
                 settings = FEW["CM-SSH"] | {"n_pairs": n_pairs}
-                reproduction.record(tmp_path, shop, protocol, settings, seed)
-    assert len(list(tmp_path.iterdir())) == 8
+                reproduction.record(tmp_path / "shop.jsonl", shop, protocol, settings, seed)
+    assert len(read(tmp_path / "shop.jsonl")) == 8
 
 
 @pytest.mark.parametrize(
@@ -114,12 +114,12 @@ def test_other_settings_seeds_and_protocols_are_other_records(shop, tmp_path, fe
 )
 def test_unknown_names_are_refused(shop, tmp_path, settings, message):
     with pytest.raises(InvalidInputError, match=message):
-        reproduction.record(tmp_path, shop, CLASSES, settings, 0)
+        reproduction.record(tmp_path / "shop.jsonl", shop, CLASSES, settings, 0)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_tables_have_a_line_for_each_method_and_direction(shop, tmp_path, few):
-    results = reproduction.run("fashion-products", shop, tmp_path, [0])
+def test_tables_have_a_line_for_each_method_and_direction(shop, few):
+    results = reproduction.run("fashion-products", shop, None, [0])
     lines = reproduction.table("fashion-products", results)
     assert len(lines) == 2 * (2 + 4 + 4)
     assert {"query", "database", "map", "sd map", "mp@300", "mp@5000", "f1@r2"} <= lines[0].keys()

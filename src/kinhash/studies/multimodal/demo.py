@@ -16,12 +16,13 @@ from kinhash.datasets.dataset import rows_of
 from kinhash.datasets.digit_words import NAMES, TRAITS
 from kinhash.errors import ConstantColumnWarning
 from kinhash.index.reference import search_top_k
+from kinhash.measures import MULTIMODAL_DEMO, scores
 from kinhash.methods import CMSSH, MultimodalMethod, MultimodalSparseHash
 from kinhash.metrics import evaluate_codes
 from kinhash.progress import Report, silent
 from kinhash.show import plots
 from kinhash.show.html import Fact, Section, write_report
-from kinhash.show.tables import Row, heading
+from kinhash.show.tables import Row, title
 from kinhash.studies.demo import MODEL, REPORT, DemoResult, prepare
 
 DATA = "digits-words"
@@ -32,8 +33,6 @@ OURS = MultimodalSparseHash.__name__
 SHORT = {CMSSH.__name__: "CM-SSH", OURS: "SparseHash"}  # on the plates
 
 Answers = list[tuple[Any, bool]]
-
-_COLUMNS = ("map", "map@10", "mp@50", "precision@r0", "recall@r0", "f1@r0", "f1@r2", "mean_active")
 
 
 def run_multimodal_demo(
@@ -135,7 +134,7 @@ def _measured(name: str, method: MultimodalMethod, data: Dataset, part: Split) -
             labels[part.database],
             at=(10, 50),
         )
-        measures = {key: found[key] for key in _COLUMNS}
+        measures = {key: found[key] for key in MULTIMODAL_DEMO}
         rows.append({"method": name, "query": query, "database": database, **measures})
     return rows
 
@@ -202,12 +201,12 @@ def _table_section(rows: Sequence[Row], part: Split) -> Section:
 
 def _rivals_sentence(rows: Sequence[Row]) -> str:
     """Say where CM-SSH is ahead."""
-    rates = [key for key in _COLUMNS if key != "mean_active"]
+    rates = scores(MULTIMODAL_DEMO)
     theirs, ours = (
         [row for row in rows if (row["method"] == OURS) is own] for own in (False, True)
     )
     lost = [
-        f"{' at '.join(part for part in heading(key) if part)} of {their['query']} to "
+        f"{title(key, ' at ')} of {their['query']} to "
         f"{their['database']} ({100 * their[key]:.1f} against {100 * our[key]:.1f})"
         for their, our in zip(theirs, ours, strict=True)
         for key in rates

@@ -15,10 +15,11 @@ from kinhash.evaluation.multimodal import (
     measure_key,
     parts_hash,
 )
+from kinhash.measures import F1, OF_CODES, is_rate, within
 from kinhash.methods import MULTIMODAL_METHODS
 from kinhash.progress import Report, silent
 from kinhash.show.html import Section, write_report
-from kinhash.show.tables import Row, heading, show
+from kinhash.show.tables import Row, show, title
 from kinhash.studies.comparison import Compared
 from kinhash.studies.multimodal import word_plates
 from kinhash.studies.multimodal.protocols import (
@@ -30,7 +31,7 @@ from kinhash.studies.multimodal.protocols import (
     plan,
 )
 from kinhash.studies.paper.reproduction import RECORDS, REPORT, cell
-from kinhash.studies.records import L2, Record, Settings, built, kept, record_path
+from kinhash.studies.records import L2, Record, Settings, built, kept, record_key
 
 Results = dict[str, list[Compared]]  # by the name of the protocol, what each method reached
 
@@ -38,9 +39,7 @@ MODALITIES = ("image", "text")
 DIRECTIONS = directions(MODALITIES)
 PLATES = (CROSS_MODAL_SSH, OURS)  # above, below
 
-_WITHIN = tuple(f"{m}@r{r}" for r in RADII for m in ("precision", "recall", "f1", "empty"))
-_F1 = tuple(f"f1@r{r}" for r in reversed(RADII))
-_OF_CODES = ("unique_codes", "mean_active")
+_WITHIN = tuple(key for radius in RADII for key in within(radius) if is_rate(key))
 
 # Of the paper's table on NUS-WIDE, 64 bits, in percent; the directions in our order.
 _PAPER = {
@@ -74,7 +73,7 @@ def paper(method: str, measure: str, direction: tuple[str, str]) -> float | None
 
 
 def record(
-    folder: Path,
+    file: Path | None,
     data: Dataset,
     protocol: Protocol,
     settings: Settings,
@@ -82,10 +81,10 @@ def record(
     *,
     figures: bool = False,
 ) -> Record:
-    """Return the record of one method under one protocol; it is computed unless `folder` has it.
+    """Return the record of one method under one protocol; it is computed unless `file` has it.
 
     Args:
-        folder: Where records are kept; made if needed.
+        file: Where records are kept, made if needed; None keeps nothing.
         data: The data set.
         protocol: Which rows, and what is similar.
         settings: The method's name in `MULTIMODAL_METHODS`, or "l2", and parameters that differ
@@ -96,7 +95,7 @@ def record(
     Raises:
         InvalidInputError: The method or a parameter is unknown, or the method refuses the data.
     """
-    path = record_path(folder, settings, seed, protocol.name)
+    key = record_key(settings, seed, protocol.name)
     about = {"dataset": data.name, "settings": settings, "protocol": protocol.name, "seed": seed}
 
     def compute() -> Record:
@@ -121,23 +120,23 @@ def record(
             )
         return made
 
-    return kept(path, about, compute, figures=figures)
+    return kept(file, key, about, compute, figures=figures)
 
 
 def run(
     experiment: str,
     data: Dataset,
-    folder: Path,
+    file: Path | None,
     seeds: Sequence[int],
     *,
     report: Report | None = None,
 ) -> Results:
-    """Return what each method reaches under each protocol; records in `folder` are kept.
+    """Return what each method reaches under each protocol; records in `file` are kept.
 
     Args:
         experiment: One of `PROTOCOLS`.
         data: Its data set.
-        folder: Where the records are, one file each: what is there is not computed again.
+        file: Where the records are: what is there is not computed again. None keeps nothing.
         seeds: Of the parts and of the methods.
         report: Called with (records done, records in all, what comes next).
 
@@ -154,7 +153,7 @@ def run(
             for seed in seeds:
                 report(done, total, f"{protocol.name}, {name}, seed {seed}")
                 figures = name in PLATES and seed == seeds[0] and word_plates.has_plates(data)
-                found.append(record(folder, data, protocol, settings, seed, figures=figures))
+                found.append(record(file, data, protocol, settings, seed, figures=figures))
                 done += 1
             results[protocol.name].append(Compared(name, settings, found))
     report(total, total, "done")
@@ -222,7 +221,7 @@ def _sections(
             Section(
                 f"{about}: looking up codes",
                 paragraphs=[WITHIN, *warned(compared)],
-                rows=_lines(experiment, compared, search, (*_WITHIN, *_OF_CODES)),
+                rows=_lines(experiment, compared, search, (*_WITHIN, *OF_CODES)),
             ),
         ]
     drawn = {one.name: one.figures for one in compared if one.figures}
@@ -249,7 +248,7 @@ def table(experiment: str, results: Results) -> list[Row]:
     """Return a line for each protocol, database, method and direction: means and their spreads."""
     lines = []
     for protocol in PROTOCOLS[experiment]:
-        measures = (*ranking_measures(protocol), *_WITHIN, *_OF_CODES)
+        measures = (*ranking_measures(protocol), *_WITHIN, *OF_CODES)
         for search in searches(results[protocol.name]):
             for one in results[protocol.name]:
                 for query, database in DIRECTIONS:
@@ -273,12 +272,12 @@ def shown(experiment: str, results: Results) -> list[Row]:
     lines: list[Row] = []
     for protocol in PROTOCOLS[experiment]:
         compared = results[protocol.name]
-        measures = (*ranking_measures(protocol), *_F1)
+        measures = (*ranking_measures(protocol), *F1)
         for search in searches(compared):
             about = {"similar": protocol.name, "searched": search}
             lines += [
                 about | line
-                for line in _lines(experiment, compared, search, (*measures, *_OF_CODES))
+                for line in _lines(experiment, compared, search, (*measures, *OF_CODES))
             ]
     return lines
 
@@ -303,7 +302,7 @@ def _cell(
     experiment: str, one: Compared, search: str, measure: str, direction: tuple[str, str]
 ) -> str:
     key = measure_key(search, *direction, measure)
-    if measure in _OF_CODES:
+    if measure in OF_CODES:
         return show(measure, one.mean(key))
     theirs = paper(one.name, measure, direction) if experiment == "nus-wide" else None
     return cell(one.mean(key), one.spread(key), theirs)
@@ -318,19 +317,9 @@ def _paper_lines() -> list[Row]:
     return lines
 
 
-def title(measure: str) -> str:
-    """Return what a measure is called in a line of a table.
-
-    Example:
-        >>> title("mp@50"), title("f1@r2"), title("map")
-        ('precision, first 50', 'F1, r ≤ 2', 'mAP')
-    """
-    return ", ".join(part for part in heading(measure) if part)
-
-
 def verdict(protocol: Protocol, compared: Sequence[Compared], search: str) -> list[str]:
     """Return, in sentences from the numbers, where vectors beat codes, and others beat ours."""
-    measures = (*ranking_measures(protocol), *_F1)
+    measures = (*ranking_measures(protocol), *F1)
     cells = {
         measure_key(search, *direction, measure): f"{'-'.join(direction)} {title(measure)}"
         for measure in measures
@@ -373,7 +362,7 @@ def warned(compared: Sequence[Compared]) -> list[str]:
 
 def compact(experiment: str, protocol: Protocol, results: Results, search: str) -> list[Row]:
     """Return a line for each method, all directions of a measure in one cell, without spreads."""
-    measures = (*ranking_measures(protocol), *_F1)
+    measures = (*ranking_measures(protocol), *F1)
     lines = []
     for one in results[protocol.name]:
         line: Row = {"method": one.name}
@@ -386,7 +375,7 @@ def compact(experiment: str, protocol: Protocol, results: Results, search: str) 
                 theirs = [paper(one.name, measure, direction) for direction in DIRECTIONS]
                 if theirs[0] is not None:
                     line[title(measure)] += f" ({' / '.join(_percent(v, 1) for v in theirs)})"
-        for measure in _OF_CODES:
+        for measure in OF_CODES:
             line[title(measure)] = " / ".join(
                 show(measure, one.mean(measure_key(search, name, name, measure)))
                 for name in MODALITIES
@@ -401,7 +390,7 @@ def largest_spread(protocol: Protocol, compared: Sequence[Compared], search: str
         one.spread(measure_key(search, *direction, measure))
         for one in compared
         for direction in DIRECTIONS
-        for measure in (*ranking_measures(protocol), *_F1)
+        for measure in (*ranking_measures(protocol), *F1)
     ]
     return float(np.nanmax(found))
 

@@ -11,25 +11,17 @@ import numpy as np
 
 from kinhash.datasets import Dataset
 from kinhash.errors import unknown_name
+from kinhash.measures import COUNTS, F1, PAPER
 from kinhash.progress import Report
 from kinhash.show.html import Section, write_report
-from kinhash.show.tables import Row, heading, show
+from kinhash.show.tables import Row, heading, show, title
 from kinhash.studies import comparison
 from kinhash.studies.comparison import Compared
 from kinhash.studies.records import Settings
 
 REPORT = "report.html"
-RECORDS = "records"
+RECORDS = "records.jsonl"
 FIGURES = "figures"
-MEASURES = {  # of the paper's tables, in percent there
-    "map": "mAP",
-    "precision@r2": "precision_r2",
-    "recall@r2": "recall_r2",
-    "f1@r2": "f1_r2",
-    "precision@r0": "precision_r0",
-    "recall@r0": "recall_r0",
-    "f1@r0": "f1_r0",
-}
 UNSEEN_BITS = 64
 COLLISION_BITS = 48
 # Beside mAP, unique codes and answers: F1 alone can be had with one code for everything.
@@ -73,9 +65,14 @@ def paper_results(dataset: str) -> list[tuple[Settings, dict[str, float]]]:
                 printed[ours] = float(line[theirs])
         kind = _METHODS[line["method"]]
         settings = {"method": kind["method"]} | printed | kind
-        measures = {ours: line[theirs] for ours, theirs in MEASURES.items()}
+        measures = {key: line[_printed_name(key)] for key in PAPER}  # in percent
         found.append((settings, {key: float(v) / 100 for key, v in measures.items() if v}))
     return found
+
+
+def _printed_name(key: str) -> str:
+    """Return the column of the paper's table."""
+    return {"map": "mAP"}.get(key, key.replace("@", "_"))
 
 
 def plan(dataset: str) -> list[Settings]:
@@ -185,11 +182,11 @@ def table(dataset: str, compared: Sequence[Compared]) -> list[Row]:
         theirs = paper.get(one.name + str(one.settings.get("n_bits")), {})
         line: Row = {"method": one.name, "n_bits": one.settings.get("n_bits")}
         line["stored_bits"] = one.records[0].get("stored_bits")
-        for measure in MEASURES:
+        for measure in PAPER:
             line[measure] = one.mean(measure)
             line[f"sd {measure}"] = one.spread(measure)
             line[f"paper {measure}"] = theirs.get(measure)
-        for measure in ("unique_codes", "mean_matches@r0", "mean_active"):
+        for measure in COUNTS:
             line[measure] = one.mean(measure)
         lines.append(line)
     return lines
@@ -201,10 +198,11 @@ def shown(dataset: str, compared: Sequence[Compared]) -> list[Row]:
     for line in table(dataset, compared):
         cells: Row = {"method": line["method"], "bits": show("n_bits", line["n_bits"])}
         cells["stored"] = show("stored_bits", line["stored_bits"])
-        for measure in MEASURES:
-            name = ", ".join(part for part in heading(measure) if part)
-            cells[name] = cell(line[measure], line[f"sd {measure}"], line[f"paper {measure}"])
-        for measure in ("unique_codes", "mean_matches@r0", "mean_active"):
+        for measure in PAPER:
+            cells[title(measure)] = cell(
+                line[measure], line[f"sd {measure}"], line[f"paper {measure}"]
+            )
+        for measure in COUNTS:
             cells[heading(measure)[0]] = show(measure, line[measure])
         lines.append(cells)
     return lines
@@ -227,10 +225,10 @@ def gaps(dataset: str, compared: Sequence[Compared]) -> list[str]:
     """Return a sentence on each mAP or F1 that is below the paper's, or one that says none is."""
     behind = []
     for line in table(dataset, compared):
-        for measure in ("map", "f1@r2", "f1@r0"):
+        for measure in ("map", *F1):
             paper, ours = line[f"paper {measure}"], line[measure]
             if paper is not None and ours < paper - 5e-5:
-                what = " at ".join(part for part in heading(measure) if part)
+                what = title(measure, " at ")
                 behind.append(
                     f"{line['method']}, {line['n_bits'] or 'no'} bits: {what} {100 * ours:.2f}, "
                     f"the paper's {100 * paper:.2f}"
