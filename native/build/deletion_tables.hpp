@@ -69,16 +69,13 @@ class DeletionTable {
     void fill(Built::Lists& out) const {
         out.starts.resize(n_buckets_ + 1);
         out.rows.resize(n_keys_);
-        share(n_parts_, n_threads_, 1, stop_, [&](size_t first, size_t last) {
-            Vector<uint32_t> place(PART + 1);
-            for (size_t p = first; p < last; ++p) fill_part(p, place, out);
-        });
+        share(n_parts_, n_threads_, 1, stop_, [&](size_t p, size_t) { fill_part(p, out); });
         out.starts[n_buckets_] = uint32_t(n_keys_);
     }
-    void fill_part(size_t p, Vector<uint32_t>& place, Built::Lists& out) const {
+    void fill_part(size_t p, Built::Lists& out) const {
         const size_t low = p * PART, size = std::min(PART, n_buckets_ - low);
+        Vector<uint32_t> place(size + 1, 0);
         const Dealt *from = dealt_.get() + part_starts_[p], *to = dealt_.get() + part_starts_[p + 1];
-        std::fill_n(place.begin(), size + 1, 0);
         for (const Dealt* one = from; one < to; ++one) ++place[one->bucket - low + 1];
         for (size_t b = 0; b < size; ++b) place[b + 1] += place[b];
         for (size_t b = 0; b < size; ++b) out.starts[low + b] = place[b] += part_starts_[p];
@@ -88,16 +85,15 @@ class DeletionTable {
     // Calls f(share, row, bucket) for every key; shares run in parallel.
     template <typename F>
     void for_each_key(const F& f) const {
-        share(n_shares_, n_threads_, 1, stop_, [&](size_t first, size_t last) {
+        share(n_shares_, n_threads_, 1, stop_, [&](size_t s, size_t) {
             Polling polling(&stop_);
-            for (size_t s = first; s < last; ++s)
-                for (size_t row = s * share_size_; row < std::min((s + 1) * share_size_, n_codes_); ++row) {
-                    for_each_deletion(words_, code(row), level_, [&](const uint64_t* key, uint32_t removed) {
-                        if (removed == level_)
-                            f(s, uint32_t(row), uint32_t(key_bucket(words_.hash(key), n_buckets_)));
-                    });
-                    polling.add(n_deletions(words_.active(code(row)), level_));
-                }
+            for (size_t row = s * share_size_; row < std::min((s + 1) * share_size_, n_codes_); ++row) {
+                for_each_deletion(words_, code(row), level_, [&](const uint64_t* key, uint32_t removed) {
+                    if (removed == level_)
+                        f(s, uint32_t(row), uint32_t(key_bucket(words_.hash(key), n_buckets_)));
+                });
+                polling.add(n_deletions(words_.active(code(row)), level_));
+            }
         });
     }
     const uint64_t* code(size_t row) const { return codes_.data() + row * words_.count(); }

@@ -173,7 +173,6 @@ class Grouping {
                         const Tables& tables, const Vector<uint32_t>& leaders,
                         Vector<uint32_t>& leader_of) const {
         share(end - begin, n_threads, PIECE, stop_, [&](size_t first, size_t past) {
-            stop_.poll();
             Seeker seeker(*this, tables, leaders);
             seeker.fetch(order[begin + first]);
             for (size_t i = begin + first; i < begin + past; ++i)
@@ -208,10 +207,9 @@ class Grouping {
         });
         // The table with most bits removed is the largest: it comes first, so that the others fill the time
         // left.
-        share(3 * PARTS, n_threads, 1, stop_, [&](size_t first, size_t past) {
-            for (size_t i = first; i < past; ++i)
-                for (Filed& some : filed)
-                    tables[2 - i / PARTS].parts[i % PARTS].move_here(some[2 - i / PARTS][i % PARTS]);
+        share(3 * PARTS, n_threads, 1, stop_, [&](size_t i, size_t) {
+            for (Filed& some : filed)
+                tables[2 - i / PARTS].parts[i % PARTS].move_here(some[2 - i / PARTS][i % PARTS]);
         });
     }
 

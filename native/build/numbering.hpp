@@ -74,9 +74,8 @@ struct Shares {
     // Calls f(share, begin, end) for all shares, in parallel.
     template <typename F>
     void each(const F& f) const {
-        share(n, n, 1, stop, [&](size_t first, size_t last) {
-            for (size_t s = first; s < last; ++s)
-                f(s, std::min(s * size, n_items), std::min((s + 1) * size, n_items));
+        share(n, n, 1, stop, [&](size_t s, size_t) {
+            f(s, std::min(s * size, n_items), std::min((s + 1) * size, n_items));
         });
     }
 };

@@ -47,10 +47,10 @@ nb::object to_numpy(Vector<T>&& vector) {
     return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(held->data(), {held->size()}, owner));
 }
 
-// A segment over NumPy arrays, which it keeps alive.
+// A segment over arrays. It holds their buffers, so that nobody can free or resize them.
 struct HeldSegment {
     Segment segment;
-    std::vector<nb::object> owners;
+    std::vector<nb::ndarray<>> owners;
 
     HeldSegment() = default;
     HeldSegment(nb::dict arrays, nb::dict numbers) {
@@ -60,32 +60,34 @@ struct HeldSegment {
         check(segment);
     }
 
-    std::shared_ptr<HeldSegment> with_alive(In<uint8_t, 1> bits, nb::object owner) const {
+    std::shared_ptr<HeldSegment> with_alive(In<uint8_t, 1> bits) const {
         expect(bits.shape(0) >= (segment.n_items() + 7) / 8, "alive does not fit the items");
         auto copy = std::make_shared<HeldSegment>(*this);
         copy->segment.alive = {bits.data(), bits.shape(0)};
         copy->segment.n_alive = 0;
         for (size_t item = 0; item < segment.n_items(); ++item)
             copy->segment.n_alive += copy->segment.is_alive(item);
-        copy->owners.push_back(owner);
+        copy->owners.emplace_back(bits);
         return copy;
     }
 
   private:
     template <typename T>
     void attach(nb::dict arrays, const char* name, Span<T>& span) {
-        // nanobind ends the process if a missing key is read.
-        expect(arrays.contains(name), "an array is missing");
-        nb::object array = arrays[name];
-        In<T, 1> checked;
-        expect(nb::try_cast(array, checked, false), "an array has another type");
-        span = {checked.data(), checked.shape(0)};
-        owners.push_back(std::move(array));
+        In<T, 1> array;
+        expect(nb::try_cast(item(arrays, name, "an array is missing"), array, false),
+               "an array has another type");
+        span = {array.data(), array.shape(0)};
+        owners.emplace_back(array);
     }
     template <typename T>
     static void read(nb::dict numbers, const char* name, T& value) {
-        expect(numbers.contains(name), "a number is missing");
-        expect(nb::try_cast(nb::object(numbers[name]), value), "a number has another type");
+        expect(nb::try_cast(item(numbers, name, "a number is missing"), value), "a number has another type");
+    }
+    static nb::object item(nb::dict dict, const char* name, const char* otherwise) {
+        const nb::handle found = PyDict_GetItemString(dict.ptr(), name);
+        expect(found.is_valid(), otherwise);
+        return nb::borrow(found);
     }
 };
 
@@ -177,7 +179,7 @@ class HeldSearcher {
         std::optional<Answer> answer;
         {
             nb::gil_scoped_release nogil;
-            answer = searcher_->radius(rows.data, rows.n, radius, sort, n_threads, asked, stop);
+            answer.emplace(searcher_->radius(rows.data, rows.n, radius, sort, n_threads, asked, stop));
         }
         return held_answer(std::move(*answer));
     }
@@ -202,7 +204,9 @@ class HeldSearcher {
     nb::tuple top_k(nb::handle queries, size_t k, size_t n_threads, std::optional<double> timeout) {
         const Rows rows = checked(queries);
         expect(k <= n_items_, "there are fewer items than k");
-        Answer answer(rows.n, rows.n * k);
+        size_t n_matches;
+        if (__builtin_mul_overflow(rows.n, k, &n_matches)) throw std::bad_alloc();
+        Answer answer(rows.n, n_matches);
         PythonStop stop(timeout);
         Work work(nullptr);
         {
@@ -238,12 +242,7 @@ void bind_index(nb::module_& module) {
     nb::class_<HeldSegment>(module, "Segment")
         .def(nb::init<nb::dict, nb::dict>(), "arrays"_a, "numbers"_a)
         .def("n_alive", [](const HeldSegment& self) { return self.segment.n_alive; })
-        .def(
-            "with_alive",
-            [](const HeldSegment& self, nb::object bits) {
-                return self.with_alive(nb::cast<In<uint8_t, 1>>(bits), bits);
-            },
-            "bits"_a);
+        .def("with_alive", &HeldSegment::with_alive, "bits"_a.noconvert());
     nb::class_<HeldSearcher>(module, "Searcher")
         .def(nb::init<HeldSegments>(), "segments"_a)
         .def("n_items", &HeldSearcher::n_items)

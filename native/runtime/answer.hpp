@@ -65,12 +65,12 @@ class Buffers {
 // The arrays of an answer in one buffer, which returns to the pool.
 class Answer {
   public:
-    size_t n_offsets = 1, n = 0;
-    int64_t *offsets = &none_, *ids = &none_;
-    int32_t* distances = reinterpret_cast<int32_t*>(&none_);
+    const size_t n_offsets, n;
+    int64_t *offsets, *ids;
+    int32_t* distances;
 
-    Answer() = default;  // the answer to no queries
     Answer(size_t n_queries, size_t n_matches) : n_offsets(n_queries + 1), n(n_matches) {
+        if (n > MOST_MATCHES) throw std::bad_alloc();
         const size_t distances_at = round_up(8 * n, CACHE_LINE),
                      offsets_at = round_up(distances_at + 4 * n, CACHE_LINE);
         buffer_ = Buffers::instance().take(offsets_at + 8 * n_offsets);
@@ -80,19 +80,10 @@ class Answer {
         offsets = reinterpret_cast<int64_t*>(data + offsets_at);
     }
     Answer(Answer&&) = default;
-    Answer& operator=(Answer other) {
-        std::swap(n_offsets, other.n_offsets);
-        std::swap(n, other.n);
-        std::swap(offsets, other.offsets);
-        std::swap(ids, other.ids);
-        std::swap(distances, other.distances);
-        std::swap(buffer_, other.buffer_);
-        return *this;
-    }
     ~Answer() { Buffers::instance().give_back(std::move(buffer_)); }
 
   private:
-    static inline int64_t none_ = 0;
+    static constexpr size_t MOST_MATCHES = size_t(1) << 56;  // a larger answer's bytes could overflow
     Buffer buffer_;
 };
 

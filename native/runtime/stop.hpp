@@ -40,7 +40,7 @@ class Stop {
         if (next_signals_ != Clock::time_point()) handle_signals();
         next_signals_ = now + SIGNALS_EVERY;
     }
-    // Before work that may be too short for a poll.
+    // Cheaper than poll() without a deadline, for the start of work that may be short.
     void poll_deadline() {
         if (deadline_) poll();
     }

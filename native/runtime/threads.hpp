@@ -192,17 +192,20 @@ class Failure {
 inline constexpr size_t MOST_THREADS = 256;
 
 // Runs work(begin, end) over [0, n) in pieces, on up to n_threads threads. A thread that is done takes the
-// next piece: with fixed shares, one busy core would hold up all the others. Polls before every piece. The
-// first exception ends the work and is thrown here.
+// next piece: with fixed shares, one busy core would hold up all the others. Polls before every piece but the
+// first. The first exception ends the work and is thrown here.
 template <typename Run>
 void share(size_t n, size_t n_threads, size_t piece, Stop& stop, const Run& work) {
     n_threads =
         std::clamp<size_t>((n + piece - 1) / piece, 1, std::clamp<size_t>(n_threads, 1, MOST_THREADS));
-    if (n_threads == 1) {
-        stop.poll_deadline();
-        return work(size_t(0), n);
-    }
     std::atomic<size_t> next = 0;
+    const auto take_pieces = [&] {
+        for (size_t begin; (begin = next.fetch_add(piece)) < n;) {
+            begin ? stop.poll() : stop.poll_deadline();
+            work(begin, std::min(begin + piece, n));
+        }
+    };
+    if (n_threads == 1) return take_pieces();
     Failure failure;
     const auto guarded = [&](const auto& f) {
         failure.guard(f);
@@ -211,15 +214,8 @@ void share(size_t n, size_t n_threads, size_t piece, Stop& stop, const Run& work
             stop.stop();
         }
     };
-    const std::function<void()> run = [&] {
-        guarded([&] {
-            for (size_t begin; (begin = next.fetch_add(piece)) < n;) {
-                stop.poll();
-                work(begin, std::min(begin + piece, n));
-            }
-        });
-    };
-    Crew::instance().help(n_threads - 1, run, [&] { guarded([&] { stop.poll(); }); });
+    Crew::instance().help(
+        n_threads - 1, [&] { guarded(take_pieces); }, [&] { guarded([&] { stop.poll(); }); });
     failure.rethrow();
 }
 
@@ -227,10 +223,7 @@ void share(size_t n, size_t n_threads, size_t piece, Stop& stop, const Run& work
 template <typename T>
 class Spares {
   public:
-    Spares() = default;
-    ~Spares() { delete last_.load(); }
     std::unique_ptr<T> take() {
-        if (T* last = last_.exchange(nullptr)) return std::unique_ptr<T>(last);
         std::lock_guard guard(mutex_);
         if (spares_.empty()) return nullptr;
         auto one = std::move(spares_.back());
@@ -238,18 +231,12 @@ class Spares {
         return one;
     }
     void give_back(std::unique_ptr<T> one) {
-        T* none = nullptr;
-        if (last_.compare_exchange_strong(none, one.get())) {
-            static_cast<void>(one.release());
-            return;
-        }
         std::lock_guard guard(mutex_);
         if (spares_.size() < MOST) spares_.push_back(std::move(one));
     }
 
   private:
     static constexpr size_t MOST = 64;
-    std::atomic<T*> last_ = nullptr;  // taken without a lock: a single thread needs no other
     std::mutex mutex_;
     std::vector<std::unique_ptr<T>> spares_;
 };

@@ -119,7 +119,7 @@ inline size_t write_ids(const Segment& segment, const Hit* hits, size_t n_hits, 
 // Bytes of ids from which an answer does not fit the cache anyway.
 inline constexpr size_t STREAMED = size_t(1) << 24;
 
-// Writes the ids and distances of one piece of queries after the other, in one thread.
+// Writes the ids and distances of one piece of queries.
 class ItemWriter {
   public:
     ItemWriter(const Segments& segments, const Found& found, bool sort, bool streamed, const Kernels& kernels,
@@ -127,13 +127,12 @@ class ItemWriter {
         : segments_(segments), found_(found), sort_(sort), streamed_(streamed), kernels_(kernels), ids_(ids),
           distances_(distances), stream_(ids + found.offsets[first_query]), polling_(&stop) {}
 
-    // Queries first .. last - 1, which are one piece.
+    // Queries first .. last - 1, which are the piece.
     void write(size_t first, size_t last) {
         const Hits& hits = found_.pieces[first / Found::PIECE];
         const Hit* hit = hits.begin();
         hits_end_ = hits.end();
         stop_ = size_t(found_.offsets[last]);
-        waiting_ = 0;
         filled_ = size_t(found_.offsets[first]);
         for (size_t i = first; i < last; ++i) {
             const Hit* const end = hit + found_.n_hits[i];
@@ -141,9 +140,6 @@ class ItemWriter {
             polling_.add(size_t(found_.offsets[i + 1] - found_.offsets[i]));
         }
         fill_distances(stop_);
-    }
-    // Call after the last piece.
-    void finish() {
         if (streamed_) kernels_.finish(stream_);
     }
 
@@ -209,10 +205,7 @@ inline void expand(const Segments& segments, const Found& found, bool sort, cons
         std::all_of(segments.begin(), segments.end(), [](const Segment* s) { return s->has_plain_ids(); });
     const bool streamed = plain && !sort && size_t(found.offsets[n_queries]) * sizeof(int64_t) >= STREAMED;
     share(n_queries, n_threads, Found::PIECE, stop, [&](size_t begin, size_t end) {
-        ItemWriter writer(segments, found, sort, streamed, kernels, begin, ids, distances, stop);
-        for (size_t first = begin; first < end; first += Found::PIECE)
-            writer.write(first, std::min(first + Found::PIECE, end));
-        writer.finish();
+        ItemWriter(segments, found, sort, streamed, kernels, begin, ids, distances, stop).write(begin, end);
     });
 }
 

@@ -1,6 +1,8 @@
 // Searches a list of segments for batches of queries.
 #pragma once
 
+#include <numeric>
+
 #include "runtime/answer.hpp"
 #include "runtime/dispatch.hpp"
 #include "search/top_k.hpp"
@@ -14,7 +16,6 @@ struct Scratch {
     Finders<W> finders;
     std::vector<Hits> hits;
     std::vector<Asked> asked;
-    Found found;
     TopK<W> top_k;
     Scratch(const Segments& segments, std::vector<SegmentPlanes>& planes, size_t n_words,
             const Kernels& kernels_used)
@@ -54,27 +55,18 @@ class SearcherOf final : public Searcher {
     Answer radius(const uint64_t* queries, size_t n, uint32_t radius, bool sort, size_t n_threads,
                   AskedPlan asked, Stop& stop) override {
         radius = std::min(radius, uint32_t(64 * n_words_));  // no two codes are farther apart
-        return with_scratch([&](Scratch<W>& scratch) {
-            // With one thread, everything happens in this scratch memory; others have their own.
-            Found& found = scratch.found;
-            found.start(n);
-            const auto keep_hits = [&](size_t i, const Hits& hits) {
-                keep(segments_, i, hits, radius, n_items_, found);
-            };
-            if (n <= Found::PIECE) {
-                stop.poll_deadline();
-                Work work(&stop);
-                in_piece(queries, 0, n, radius, asked, scratch, work, keep_hits);
-            } else {
-                in_pieces(queries, n, radius, n_threads, asked, stop, keep_hits);
-            }
-            for (size_t i = 0; i < n; ++i) found.offsets[i + 1] += found.offsets[i];
-            Answer answer(n, size_t(found.offsets[n]));
-            std::copy_n(found.offsets.begin(), n + 1, answer.offsets);
-            expand(segments_, found, sort, *scratch.kernels, n_threads, answer.ids, answer.distances, stop);
-            found.forget(MOST_SPARE);
-            return answer;
-        });
+        std::unique_ptr<Found> found = spare_found_.take();
+        if (!found) found = std::make_unique<Found>();
+        found->start(n);
+        in_pieces(queries, n, radius, n_threads, asked, stop,
+                  [&](size_t i, const Hits& hits) { keep(segments_, i, hits, radius, n_items_, *found); });
+        std::partial_sum(found->offsets.begin(), found->offsets.end(), found->offsets.begin());
+        Answer answer(n, size_t(found->offsets[n]));
+        std::copy_n(found->offsets.begin(), n + 1, answer.offsets);
+        expand(segments_, *found, sort, *active_kernels(), n_threads, answer.ids, answer.distances, stop);
+        found->forget(MOST_SPARE);
+        spare_found_.give_back(std::move(found));
+        return answer;
     }
 
     Work count(const uint64_t* queries, size_t n, uint32_t radius, size_t n_threads, AskedPlan asked,
@@ -90,71 +82,56 @@ class SearcherOf final : public Searcher {
                int32_t* distances, Stop& stop) override {
         return in_threads(n, n_threads, TOP_K_PIECE, stop,
                           [&](size_t begin, size_t end, Scratch<W>& scratch, Work& work) {
-                              for (size_t i = begin; i < end; i += TOP_K_PIECE)
-                                  scratch.top_k.search(queries + i * n_words_, std::min(TOP_K_PIECE, end - i),
-                                                       k, ids + i * k, distances + i * k, work);
+                              scratch.top_k.search(queries + begin * n_words_, end - begin, k,
+                                                   ids + begin * k, distances + begin * k, work);
                           });
     }
 
   private:
     static constexpr size_t TOP_K_PIECE = 16;
-
     static constexpr size_t MOST_SPARE = size_t(1) << 26;  // bytes that are kept for the next search
 
-    // Finds the codes near the queries of one piece, and calls found(i, hits) for each.
-    template <typename F>
-    void in_piece(const uint64_t* queries, size_t begin, size_t end, uint32_t radius, AskedPlan asked,
-                  Scratch<W>& scratch, Work& work, const F& found) {
-        scratch.asked.resize(end - begin);
-        for (size_t i = begin; i < end; ++i) {
-            scratch.hits[i - begin].clear();
-            scratch.asked[i - begin] = {queries + i * n_words_, radius, &scratch.hits[i - begin]};
-        }
-        scratch.finders.within(scratch.asked, asked, work);
-        for (size_t i = begin; i < end; ++i) found(i, scratch.hits[i - begin]);
-    }
-
+    // Finds the codes near the queries, piece by piece, and calls found(i, hits) for each query.
     template <typename F>
     Work in_pieces(const uint64_t* queries, size_t n, uint32_t radius, size_t n_threads, AskedPlan asked,
                    Stop& stop, const F& found) {
         return in_threads(n, n_threads, Found::PIECE, stop,
-                          [&](size_t first, size_t last, Scratch<W>& scratch, Work& work) {
-                              for (size_t begin = first; begin < last; begin += Found::PIECE)
-                                  in_piece(queries, begin, std::min(begin + Found::PIECE, last), radius,
-                                           asked, scratch, work, found);
+                          [&](size_t begin, size_t end, Scratch<W>& scratch, Work& work) {
+                              scratch.asked.resize(end - begin);
+                              for (size_t i = begin; i < end; ++i) {
+                                  Hits& hits = scratch.hits[i - begin];
+                                  hits.clear();
+                                  scratch.asked[i - begin] = {queries + i * n_words_, radius, &hits};
+                              }
+                              scratch.finders.within(scratch.asked, asked, work);
+                              for (size_t i = begin; i < end; ++i) found(i, scratch.hits[i - begin]);
                           });
     }
 
+    // Calls work_on(begin, end, scratch, work) for all pieces of [0, n); returns the work of all.
     template <typename F>
     Work in_threads(size_t n, size_t n_threads, size_t piece, Stop& stop, const F& work_on) {
         Work total(nullptr);
         std::mutex mutex;
         share(n, n_threads, piece, stop, [&](size_t begin, size_t end) {
-            const Work work = with_scratch([&](Scratch<W>& scratch) {
-                Work done(&stop);
-                work_on(begin, end, scratch, done);
-                return done;
-            });
+            // Scratch memory is kept between calls: fresh memory would cost as much as a search.
+            auto scratch = spare_.take();
+            // The instruction set may have been changed since, by a test.
+            if (!scratch || scratch->kernels != active_kernels())
+                scratch = std::make_unique<Scratch<W>>(segments_, planes_, n_words_, *active_kernels());
+            Work work(&stop);
+            // If that throws, the scratch memory is in no known state and is dropped.
+            work_on(begin, end, *scratch, work);
+            spare_.give_back(std::move(scratch));
             std::lock_guard guard(mutex);
             total.add(work);
         });
         return total;
     }
 
-    // Returns f(scratch). Scratch memory is kept between calls: fresh memory would cost as much as a search.
-    template <typename F>
-    auto with_scratch(const F& f) {
-        auto scratch = spare_.take();
-        // The instruction set may have been changed since, by a test.
-        if (!scratch || scratch->kernels != active_kernels())
-            scratch = std::make_unique<Scratch<W>>(segments_, planes_, n_words_, *active_kernels());
-        auto result = f(*scratch);  // if that throws, the scratch memory is in no known state and is dropped
-        spare_.give_back(std::move(scratch));
-        return result;
-    }
-
     size_t n_words_;
     Spares<Scratch<W>> spare_;
+    Spares<Found> spare_found_;
 };
 
 }  // namespace kinhash

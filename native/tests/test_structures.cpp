@@ -214,3 +214,15 @@ TEST(ids_are_sorted_and_the_lowest_selected) {
             CHECK(ids == expected);
         }
 }
+
+TEST(an_answer_whose_size_overflows_is_refused) {
+    for (const size_t n_matches : {size_t(1) << 61, size_t(1) << 63, ~size_t(0)}) {
+        bool thrown = false;
+        try {
+            Answer(1, n_matches);
+        } catch (const std::bad_alloc&) {
+            thrown = true;
+        }
+        CHECK(thrown);
+    }
+}

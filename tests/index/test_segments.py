@@ -1,3 +1,6 @@
+import threading
+from unittest import mock
+
 import numpy as np
 import pytest
 
@@ -63,3 +66,31 @@ def test_a_state_searches_what_counts_in_all_of_its_segments(segment):
     answer = state.searcher.radius(query, 1, sort=True, n_threads=1)
     offsets, ids, distances = _native.answer_arrays(answer)
     assert (offsets.tolist(), ids.tolist(), distances.tolist()) == ([0, 3], [5, 7, -3], [0, 0, 1])
+
+
+def test_what_one_thread_computes_does_not_hold_up_others(segment):
+    """A lock would stay locked in a process that is forked meanwhile."""
+    other = Segment.build(WORDS, IDS, structures("lean"))
+    started, ended = threading.Event(), threading.Event()
+    argsort = np.argsort
+
+    def slow_argsort(*arguments, **options):
+        if threading.current_thread() is slow:
+            started.set()
+            ended.wait(60)
+        return argsort(*arguments, **options)
+
+    with mock.patch.object(np, "argsort", slow_argsort):
+        slow = threading.Thread(target=lambda: segment.order)
+        quick = threading.Thread(target=lambda: (other.order, segment.order))
+        slow.start()
+        started.wait(60)
+        quick.start()
+        quick.join(5)
+        was_done = not quick.is_alive()
+        ended.set()
+        slow.join()
+        quick.join()
+    assert was_done
+    assert other.order.tolist() == segment.order.tolist() == [2, 0, 1, 3]
+    assert segment.order is segment.order

@@ -1,5 +1,7 @@
 """What the core calls by name: plans and arrays."""
 
+import array
+
 import numpy as np
 import pytest
 
@@ -41,3 +43,20 @@ def test_a_segment_without_one_of_its_arrays_is_refused():
     for name in numbers:
         with pytest.raises(ValueError, match="a number is missing"):
             _native.Segment(arrays, {key: numbers[key] for key in numbers if key != name})
+
+
+def test_a_segment_holds_the_buffers_of_its_arrays():
+    """Whatever lends its memory: an array that is freed or resized would be read after its end."""
+    arrays, numbers = _native.build_segment(
+        np.zeros((3, 1), np.uint64), None, 0, 0, groups=False, n_far=0, n_listed=0, budget=0.0
+    )
+    lent = array.array("Q", arrays["codes"].tolist())
+    mask = bytearray([0b101])
+    segment = _native.Segment({**arrays, "codes": lent}, numbers).with_alive(mask)
+    for buffer in (lent, mask):
+        with pytest.raises(BufferError):
+            buffer.extend(buffer)
+    assert segment.n_alive() == 2
+    del segment
+    lent.extend(lent)
+    mask.extend(mask)

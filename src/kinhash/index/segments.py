@@ -1,14 +1,32 @@
 """The immutable parts of an index: segments of items, and the state that a search takes."""
 
 import dataclasses
-import functools
-from typing import Any, Self
+from collections.abc import Callable
+from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
 
 from kinhash import _native
 from kinhash.arrays import Array
 from kinhash.index import memory
+
+Value = TypeVar("Value")
+
+
+class _Lazy(Generic[Value]):
+    """A property that is computed when first read; several threads may compute it at once.
+
+    `functools.cached_property` of Python 3.11 takes a lock for all instances: a process forked
+    meanwhile would wait for it for ever.
+    """
+
+    def __init__(self, compute: Callable[[Any], Value]) -> None:
+        self._compute = compute
+        self.__doc__ = compute.__doc__
+
+    def __get__(self, instance: Any, owner: type) -> Value:  # noqa: ANN401 - of any class
+        value = instance.__dict__[self._compute.__name__] = self._compute(instance)
+        return value
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -60,17 +78,17 @@ class Segment:
         """All items, removed ones too."""
         return len(self.ids)
 
-    @functools.cached_property
+    @_Lazy
     def n_alive(self) -> int:
         """The items that still count."""
         return self.n_items if self.alive is None else int(self.alive.sum())
 
-    @functools.cached_property
+    @_Lazy
     def bounds(self) -> tuple[int, int]:
         """The lowest and the highest id."""
         return (int(self.ids.min()), int(self.ids.max())) if self.n_items else (0, -1)
 
-    @functools.cached_property
+    @_Lazy
     def order(self) -> Array:
         """The items in the order of their ids; made when an id is first looked for."""
         return np.argsort(self.ids, kind="stable")
@@ -104,7 +122,7 @@ class Segment:
         """Return what searches only the items of a mask."""
         return self.built.with_alive(np.packbits(alive, bitorder="little"))
 
-    @functools.cached_property
+    @_Lazy
     def native(self) -> _native.Segment:
         """What searches the items that count."""
         return self.built if self.alive is None else self.restricted(self.alive)
