@@ -78,6 +78,12 @@ def test_ids_and_the_encoder_are_kept_beside_codes(tmp_path, tiny_model, digits)
     assert stored.made_by == tiny_model.encoder_.fingerprint
     with pytest.raises(InvalidInputError, match=r"each of 5 codes, got shape \(2,\)"):
         codes.save(path, [1, 2])
+    with pytest.raises(
+        InvalidInputError, match="`ids` must fit into int64, got 9223372036854775812"
+    ):
+        codes.save(path, np.arange(5, dtype=np.uint64) + 2**63)
+    with pytest.raises(InvalidInputError, match=r"fingerprint \(a string\) or None, got 7"):
+        codes.save(path, made_by=7)
 
 
 def test_only_equal_encoders_have_equal_fingerprints(model_file, tiny_model, digits):

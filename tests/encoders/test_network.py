@@ -1,3 +1,4 @@
+import dataclasses
 import math
 import pickle
 
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from kinhash import _native
 from kinhash.encoders import HALF_WAY, CodEncoder, IstaEncoder, LinearEncoder
 from kinhash.encoders.network import ista, shrink
+from kinhash.errors import InvalidInputError
 
 
 @pytest.fixture(params=_native.instruction_sets())
@@ -180,3 +182,39 @@ def test_a_pickled_encoder_leaves_the_compiled_network_behind(rng, random_encode
     assert "_network" in vars(encoder)
     assert "_network" not in vars(copied)
     assert copied.encode(X) == codes
+
+
+@pytest.mark.parametrize("kind", [IstaEncoder, CodEncoder, LinearEncoder])
+def test_outputs_that_overflow_are_reported_with_their_row(
+    rng, instruction_set, kind, random_encoder
+):
+    encoder = random_encoder(rng, kind, 20, 6, n_steps=3)
+    encoder.W[7] = 3e38
+    X = np.tile(encoder.mean, (300, 1))  # standardised to zeros, which any weight leaves at zero
+    X[250] += 1000
+    with pytest.raises(InvalidInputError, match="too large for this encoder in row 250"):
+        encoder.encode(X)
+    assert len(encoder.encode(X[:250])) == 250
+    with pytest.raises(InvalidInputError, match="too large for this encoder in row 250"):
+        encoder.encode(scipy.sparse.csr_array(X))
+
+
+def test_an_overflow_that_a_later_step_would_hide_is_reported(rng, instruction_set, random_encoder):
+    encoder = random_encoder(rng, IstaEncoder, 20, 6, n_steps=1)
+    # The first use of S gives inf - inf, of which the shrinkage makes 0: the second is finite.
+    S = np.zeros((20, 20), np.float32)
+    S[:2, :2] = 3e38, -3e38
+    W = np.abs(encoder.W) * 1e3
+    X = np.abs(rng.normal(size=(4, 6)).astype(np.float32)) + encoder.mean + 1
+    for n_steps in (1, 2, 3):
+        hostile = dataclasses.replace(encoder, S=S, W=W, n_steps=n_steps)
+        with pytest.raises(InvalidInputError, match="too large for this encoder in row 0"):
+            hostile.encode(X)
+
+
+def test_sparse_rows_whose_length_is_no_number_are_reported(rng, random_encoder):
+    encoder = random_encoder(rng, LinearEncoder, 20, 6)
+    encoder.mean[:], encoder.scale[:] = 3e38, 3e38
+    for X in (np.ones((3, 6), np.float32), scipy.sparse.csr_array(np.ones((3, 6)))):
+        with pytest.raises(InvalidInputError, match="too large for this encoder in row 0"):
+            encoder.encode(X)

@@ -215,6 +215,18 @@ def test_equal_figures_are_equal_files(curves):
     assert plots.data_uri(one) == plots.data_uri(two)
 
 
+def test_figures_are_replaced_as_all_files_are(curves, tmp_path):
+    (tmp_path / "elsewhere.png").touch()
+    (tmp_path / "figure.png").symlink_to("elsewhere.png")
+    files = plots.save_figure(plots.plot_recall_against_radius(curves), tmp_path / "figure")
+    assert (tmp_path / "figure.png").is_symlink()
+    assert (tmp_path / "elsewhere.png").read_bytes().startswith(b"\x89PNG")
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "elsewhere.png",
+        *(file.name for file in files),
+    }
+
+
 def test_drawing_leaves_no_global_state(curves):
     import matplotlib as mpl
 
