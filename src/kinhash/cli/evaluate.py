@@ -11,6 +11,7 @@ from kinhash.cli import options
 from kinhash.errors import InvalidInputError
 
 if TYPE_CHECKING:  # this takes half a second to import
+    from kinhash.arrays import Array
     from kinhash.datasets import Dataset
     from kinhash.methods import HashMethod, MultimodalMethod
 
@@ -206,7 +207,7 @@ def _check_apart(queries: str, data: str) -> None:
         )
 
 
-def _labels(dataset: "Dataset") -> Any:  # noqa: ANN401 - an array
+def _labels(dataset: "Dataset") -> "Array":
     """Return labels that mean the same in every file: numbers count from 0 in each."""
     import numpy as np
 

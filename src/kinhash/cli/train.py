@@ -11,9 +11,11 @@ import typer
 from kinhash.cli import options
 
 if TYPE_CHECKING:  # these take half a second to import
+    from kinhash.arrays import Array
     from kinhash.cli.inputs import AnyMethod
     from kinhash.codes import Codes
     from kinhash.datasets import Dataset
+    from kinhash.datasets.dataset import Modality
 
 MAX_SHOWN_ROWS = 10_000  # the summary encodes this many rows, about
 
@@ -209,8 +211,8 @@ def _training_rows(model: "AnyMethod", dataset: "Dataset", rows: options.Rows) -
 def _fitted_codes(
     model: "AnyMethod",
     dataset: "Dataset",
-    chosen: Any,  # noqa: ANN401 - row numbers, or a slice
-    labels: Any,  # noqa: ANN401 - an array
+    chosen: "slice | Array",
+    labels: "Array | None",
 ) -> "dict[str, Codes]":
     """Fit, and return the codes of some of the rows, by what stands before them in the summary."""
     import numpy as np
@@ -234,7 +236,7 @@ def _fitted_codes(
     }
 
 
-def _present(values: Any) -> Any:  # noqa: ANN401 - an array, csr or texts
+def _present(values: "Modality") -> "Modality":
     """Return the rows without those of NaN: items that lack this modality."""
     import numpy as np
 

@@ -1,17 +1,15 @@
 """The vectors that go in: converted, checked, brought to unit length."""
 
-from typing import Any
-
 import numpy as np
 import scipy.sparse
 
-from kinhash.arrays import Array
+from kinhash.arrays import Array, Csr
 from kinhash.errors import InvalidInputError
 
 CHUNK_ROWS = 8192  # rows looked at a time
 
 
-def is_sparse(X: Any) -> bool:  # noqa: ANN401 - anything
+def is_sparse(X: object) -> bool:
     """Return whether `X` is a SciPy sparse matrix."""
     return bool(scipy.sparse.issparse(X))
 
@@ -49,7 +47,7 @@ def check_finite(X: Array, *, first_row: int = 0) -> None:
         )
 
 
-def check_finite_entries(X: Any) -> None:  # noqa: ANN401 - csr
+def check_finite_entries(X: Csr) -> None:
     """Raise InvalidInputError naming the first row of a sparse `X` that has a NaN or infinity."""
     finite = np.isfinite(X.data)
     if not finite.all():

@@ -10,13 +10,14 @@ import hashlib
 import json
 import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, SupportsFloat
 
 import numpy as np
 
 from kinhash import storage
+from kinhash.arrays import Array
 from kinhash.datasets import Dataset, Split
 from kinhash.errors import InvalidInputError, unknown_name
 from kinhash.evaluation.protocol import (
@@ -204,7 +205,7 @@ def _figures(part: Split, found: Evaluation) -> Record:
     }
 
 
-def plate_queries(labels: Any) -> list[int]:  # noqa: ANN401 - labels of queries
+def plate_queries(labels: Array) -> list[int]:
     """Return where the first query of each of a few random classes stands: not picked."""
     labels = np.asarray(labels)
     if labels.ndim == 2:
@@ -242,5 +243,5 @@ def _times(index: HammingIndex, found: Evaluation) -> dict[str, float]:
     return {name: round(min(taken), 4) for name, taken in times.items()}
 
 
-def _rounded(values: Sequence[float] | Any) -> list[float]:  # noqa: ANN401 - or an array
+def _rounded(values: Iterable[SupportsFloat]) -> list[float]:
     return [round(float(value), 5) for value in values]

@@ -10,6 +10,7 @@ from kinhash.arrays import Array
 from kinhash.errors import InvalidInputError
 
 Labels = npt.NDArray[np.int64] | npt.NDArray[np.uint8]
+Modality = npt.NDArray[np.float32] | tuple[str, ...]  # vectors or texts
 
 
 def choose(
@@ -66,7 +67,7 @@ def as_labels(array: Array, source: str) -> tuple[Labels, tuple[str, ...] | None
     return _whole_numbers(array, source), None
 
 
-def as_modality(array: Array, source: str) -> npt.NDArray[np.float32] | tuple[str, ...]:
+def as_modality(array: Array, source: str) -> Modality:
     """Return numbers of shape (n, d) as float32, or strings of shape (n,) as texts."""
     if array.ndim == 1 and array.dtype.kind in "UST":
         return tuple(str(text) for text in _decoded(array, source))

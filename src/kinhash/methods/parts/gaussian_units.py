@@ -1,10 +1,8 @@
 """`GaussianUnits`: a fixed layer, above which a linear one learns in the space of a kernel."""
 
-from typing import Any
-
 import numpy as np
 
-from kinhash.arrays import Array
+from kinhash.arrays import Array, Matrix
 from kinhash.encoders import as_float32, is_sparse, unit_length
 from kinhash.encoders.kernel import rbf
 
@@ -43,7 +41,7 @@ class GaussianUnits:
 
 
 def units_at_rows(
-    X: Any,  # noqa: ANN401 - an array or csr
+    X: Matrix,
     mean: Array,
     scale: Array,
     n_units: int,
