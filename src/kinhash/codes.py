@@ -247,7 +247,7 @@ class Codes:
     def __len__(self) -> int:
         return len(self._words)
 
-    def __getitem__(self, rows: Any) -> "Codes":  # noqa: ANN401 - whatever NumPy takes as an index
+    def __getitem__(self, rows: slice | npt.ArrayLike) -> "Codes":
         """Return the codes at `rows` (an int, a slice, a mask or row numbers), always as Codes.
 
         Raises:
@@ -355,7 +355,7 @@ def _rebuild(words: Array, n_bits: int, signed: bool) -> Codes:  # noqa: FBT001 
     return Codes(words, n_bits, signed=signed)
 
 
-def _is_frozen(array: Any) -> bool:  # noqa: ANN401 - an array's base may be anything
+def _is_frozen(array: object) -> bool:
     """Whether neither `array` nor any array that it is a view of can be written to."""
     while isinstance(array, np.ndarray):
         if array.flags.writeable:

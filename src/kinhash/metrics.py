@@ -7,7 +7,7 @@ value is its expectation over all orders, in closed form: shuffling the database
 
 import warnings
 from collections.abc import Iterator, Sequence
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,7 @@ from scipy.special import digamma
 
 from kinhash import _native
 from kinhash.arguments import default_threads
-from kinhash.arrays import Array
+from kinhash.arrays import Array, Matrix, Vectors
 from kinhash.codes import Codes
 from kinhash.errors import InvalidInputError, unknown_name
 from kinhash.labels import check_complete, class_numbers, joined, label_array, missing_rows
@@ -329,9 +329,9 @@ def average_precision_of_ranking(relevant: npt.ArrayLike, *, at: int | None = No
 
 
 def evaluate_vectors(
-    query_vectors: Any,  # noqa: ANN401 - an array or a sparse matrix
+    query_vectors: Vectors,
     query_labels: npt.ArrayLike,
-    db_vectors: Any,  # noqa: ANN401 - an array or a sparse matrix
+    db_vectors: Vectors,
     db_labels: npt.ArrayLike,
     *,
     at: Sequence[int] = (10, 5000),
@@ -382,11 +382,11 @@ def evaluate_vectors(
     return {name: _mean_of_known(np.concatenate(parts)) for name, parts in found.items()}
 
 
-def _is_sparse(vectors: Any) -> bool:  # noqa: ANN401 - an array or a sparse matrix
+def _is_sparse(vectors: object) -> bool:
     return bool(scipy.sparse.issparse(vectors))
 
 
-def _float_rows(vectors: Any) -> Any:  # noqa: ANN401 - an array or csr
+def _float_rows(vectors: Matrix) -> Matrix:
     if _is_sparse(vectors):
         return scipy.sparse.csr_array(vectors).astype(np.float32)
     return np.asarray(vectors, np.float32)

@@ -2,12 +2,13 @@
 
 import dataclasses
 from collections.abc import Iterable, Sequence
-from typing import Any, Self
+from typing import Self, TypeGuard
 
 import numpy as np
 import scipy.sparse
 from sklearn.feature_extraction.text import CountVectorizer
 
+from kinhash.arrays import Matrix
 from kinhash.errors import InvalidInputError
 
 N_WORDS = 1000  # as many tags as the paper's
@@ -60,7 +61,7 @@ class Words:
         counter = CountVectorizer(vocabulary=self.words, binary=True, dtype=np.float32)
         return scipy.sparse.csr_array(counter.transform(check_texts(texts)))
 
-    def of_bag(self, bag: Any) -> list[str]:  # noqa: ANN401 - a row of `bags`, dense or sparse
+    def of_bag(self, bag: Matrix) -> list[str]:
         """Return the words of one row of `bags`."""
         row = scipy.sparse.csr_array(bag).reshape((1, -1))
         return [self.words[column] for column in np.sort(row.nonzero()[1])]
@@ -84,7 +85,7 @@ def check_texts(texts: Iterable[str]) -> Sequence[str]:
     return listed
 
 
-def are_texts(values: Any) -> bool:  # noqa: ANN401 - whatever the user has
+def are_texts(values: object) -> TypeGuard[Sequence[str]]:
     """Return whether these are texts rather than vectors: a list, tuple or array of strings."""
     if isinstance(values, np.ndarray):
         return values.ndim == 1 and values.dtype.kind in "UTO"

@@ -91,7 +91,7 @@ def sparse_hash() -> SparseHash:
     assert_type(model.get_params(), dict[str, Any])
     assert_type(model.set_params(n_bits=16), SparseHash)
     model.save(path)
-    model.enocde(X)  # type: ignore[attr-defined]
+    model.encodes(X)  # type: ignore[attr-defined]
     SparseHash(n_bit=32)  # type: ignore[call-arg]
     model.encode(X, threads=2)  # type: ignore[call-arg]
     return model

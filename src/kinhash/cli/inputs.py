@@ -5,11 +5,11 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from kinhash.arrays import Vectors
 from kinhash.codes import Codes, StoredCodes
 from kinhash.datasets import Dataset
 from kinhash.datasets import load as load_dataset
@@ -140,7 +140,7 @@ def encoded(
 
 def encoded_rows(
     model: MultimodalMethod,
-    rows: Any,  # noqa: ANN401 - an array, csr or texts
+    rows: Vectors,
     modality: str,
     *,
     n_threads: int | None = None,

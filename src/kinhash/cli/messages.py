@@ -5,7 +5,6 @@ import logging
 import sys
 import warnings
 from collections.abc import Iterator
-from typing import Any
 
 
 def note(*texts: str) -> None:
@@ -40,5 +39,5 @@ class _LineHandler(logging.Handler):
         note(f"warning: {record.getMessage()}")
 
 
-def _show(message: Warning | str, *_where: Any, **_more: Any) -> None:  # noqa: ANN401 - unused
+def _show(message: Warning | str, *_where: object, **_more: object) -> None:
     note(f"warning: {message}")

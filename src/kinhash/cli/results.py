@@ -6,7 +6,7 @@ import math
 import os
 import sys
 from collections.abc import Iterator
-from typing import Any, TextIO
+from typing import TextIO
 
 from kinhash.errors import InvalidInputError
 
@@ -47,12 +47,12 @@ def emit(text: str) -> None:
         stream.write(f"{text}\n")
 
 
-def as_json(value: Any) -> str:  # noqa: ANN401 - any JSON value
+def as_json(value: object) -> str:
     """Return indented JSON; what is not a number in JSON, nan or infinite, becomes null."""
     return json.dumps(_finite(value), indent=2)
 
 
-def _finite(value: Any) -> Any:  # noqa: ANN401 - any JSON value
+def _finite(value: object) -> object:
     if isinstance(value, dict):
         return {name: _finite(part) for name, part in value.items()}
     if isinstance(value, (list, tuple)):

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,8 @@ NAMES_FILE = "batches.meta"
 ITEMS_PER_BATCH = 10_000
 N_CLASSES = 10
 SIDE = 32
+
+T = TypeVar("T")
 
 _IMAGE_BYTES = 3 * SIDE * SIDE  # the red, green and blue planes
 
@@ -170,7 +172,7 @@ def _python_names(path: Path) -> tuple[str, ...]:
     )
 
 
-def _entry(batch: dict[str, Any], key: str, kind: type, path: Path) -> Any:  # noqa: ANN401
+def _entry(batch: dict[str, Any], key: str, kind: type[T], path: Path) -> T:
     value = batch.get(key)
     if not isinstance(value, kind):
         found = ", ".join(batch) or "nothing"

@@ -26,6 +26,9 @@ class Split:
     database: npt.NDArray[np.int64]
 
 
+Modality = Any  # an array, a sparse matrix or texts: rows of these have no type in common
+
+
 @dataclass(frozen=True, eq=False)
 class Dataset:
     """What is known about some items: vectors, pictures or texts, and labels.
@@ -61,7 +64,7 @@ class Dataset:
     ids: npt.NDArray[np.int64] | None = None
     texts: tuple[str, ...] | None = None
     attributes: Mapping[str, npt.NDArray[Any]] | None = None
-    modalities: Mapping[str, Any] | None = None
+    modalities: Mapping[str, Modality] | None = None
 
     def __post_init__(self) -> None:
         if self.vectors is not None:
@@ -170,7 +173,7 @@ def with_modalities(data: Dataset, names: Sequence[str]) -> Dataset:
     return replace(data, modalities={name: known[name] for name in names})
 
 
-def rows_of(values: Any, rows: npt.NDArray[np.int64]) -> Any:  # noqa: ANN401 - as `modalities` has them
+def rows_of(values: Modality, rows: npt.NDArray[np.int64]) -> Modality:
     """Return some rows of a modality: an array, a sparse matrix, or a list of texts."""
     return values[rows] if hasattr(values, "shape") else [values[row] for row in rows]
 

@@ -26,6 +26,8 @@ _TUPLES = {"EMPTY_TUPLE": 0, "TUPLE1": 1, "TUPLE2": 2, "TUPLE3": 3}
 _MARK = object()
 _MAX_SHOWN = 60
 
+Content = Any  # anything may stand in the file
+
 
 class _Name(str):
     """The name of a function or class."""
@@ -39,7 +41,7 @@ class _Array:
     def __init__(self) -> None:
         self.values: Any = None
 
-    def fill(self, state: Any) -> None:  # noqa: ANN401  (anything may stand in the file)
+    def fill(self, state: Content) -> None:
         _version, shape, dtype, is_fortran, content = state
         if dtype != "u1" or not isinstance(content, bytes) or len(content) != math.prod(shape):
             raise ValueError("its array is not one of bytes")
@@ -61,7 +63,7 @@ def read_pickle(path: Path) -> dict[str, Any]:
         raise InvalidInputError(f"{path} cannot be read: {error}.") from error
 
 
-def _dictionary(found: Any) -> dict[str, Any]:  # noqa: ANN401
+def _dictionary(found: Content) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise ValueError("it holds no dictionary")  # noqa: TRY004  (the file is wrong, not a type)
     return {
@@ -79,7 +81,7 @@ class _Machine:
         self._stack: list[Any] = []
         self._memory: dict[int, Any] = {}
 
-    def run(self, content: bytes) -> Any:  # noqa: ANN401
+    def run(self, content: bytes) -> Content:
         with warnings.catch_warnings():
             # Of escapes in damaged text, as if it were a program's.
             warnings.simplefilter("ignore", DeprecationWarning)
@@ -89,7 +91,7 @@ class _Machine:
                 self._step(operation.name, argument)
         return self._stack.pop()
 
-    def _step(self, name: str, argument: Any) -> None:  # noqa: ANN401, C901, PLR0912
+    def _step(self, name: str, argument: Content) -> None:  # noqa: C901, PLR0912
         """Perform one operation; their meaning is that of `pickletools`."""
         stack = self._stack
         if name in _PUSH:
@@ -148,7 +150,7 @@ class _Machine:
         return values
 
 
-def _made(function: Any, arguments: Any) -> Any:  # noqa: ANN401
+def _made(function: Content, arguments: Content) -> Content:
     """Return what a known name stands for: an array to fill, a type's name, or bytes."""
     if not isinstance(function, _Name):
         raise ValueError("it calls what is no function")  # noqa: TRY004

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse
 
 from kinhash.arguments import checked_threads
-from kinhash.arrays import Array
+from kinhash.arrays import Array, Csr, Matrix
 from kinhash.codes import MAX_BITS, Codes, words_per_code
 from kinhash.encoders.vectors import as_float32, check_finite, is_sparse
 from kinhash.errors import FormatError, InvalidInputError
@@ -70,11 +70,11 @@ class Encoder:
         """Return the least and the greatest value of each setting that is an integer."""
         return {}
 
-    def _encode_sparse_chunk(self, X: Any, words: Array, n_threads: int) -> int:  # noqa: ANN401 - csr
+    def _encode_sparse_chunk(self, X: Csr, words: Array, n_threads: int) -> int:
         """Write the codes of sparse rows; returns as `_encode_chunk`."""
         return self._encode_chunk(as_float32(X.toarray()), words, n_threads)
 
-    def encode(self, X: Any, *, n_threads: int | None = None) -> Codes:  # noqa: ANN401 - an array, or sparse
+    def encode(self, X: Matrix, *, n_threads: int | None = None) -> Codes:
         """Return the codes of the rows of `X`.
 
         A row's code does not depend on the rows around it. `X` may be memory-mapped and of any
@@ -110,7 +110,7 @@ class Encoder:
                 raise _too_large(start + row)
         return Codes._trusted(words, self.n_bits, signed=self.signed)  # noqa: SLF001 - own words
 
-    def _encode_sparse(self, X: Any, words: Array, n_threads: int) -> None:  # noqa: ANN401 - csr
+    def _encode_sparse(self, X: Csr, words: Array, n_threads: int) -> None:
         check_finite(X)
         step = max(1, CHUNK_BYTES // (4 * self.n_features))
         for start in range(0, X.shape[0], step):

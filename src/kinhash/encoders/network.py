@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from kinhash import _native
-from kinhash.arrays import Array
+from kinhash.arrays import Array, Csr
 from kinhash.encoders.base import Encoder, shape_of
 from kinhash.encoders.vectors import as_float32, unit_length
 
@@ -80,10 +80,10 @@ class NetworkEncoder(Encoder):
     def _encode_chunk(self, X: Array, words: Array, n_threads: int) -> int:
         return self._network.encode(X, words, n_threads)
 
-    def _encode_sparse_chunk(self, X: Any, words: Array, n_threads: int) -> int:  # noqa: ANN401 - csr
+    def _encode_sparse_chunk(self, X: Csr, words: Array, n_threads: int) -> int:
         return self._after_projection.encode(self._projected(X), words, n_threads)
 
-    def _projected(self, X: Any) -> Array:  # noqa: ANN401 - csr
+    def _projected(self, X: Csr) -> Array:
         """Return W x of unit-length rows; the work is in proportion to the entries of `X`."""
         with np.errstate(all="ignore"):  # what is not finite is reported with its row
             shift = self.mean * self.scale

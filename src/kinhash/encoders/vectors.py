@@ -1,17 +1,15 @@
 """The vectors that go in: converted, checked, brought to unit length."""
 
-from typing import Any
-
 import numpy as np
 import scipy.sparse
 
-from kinhash.arrays import Array
+from kinhash.arrays import Array, Matrix
 from kinhash.errors import InvalidInputError
 
 CHUNK_ROWS = 8192  # rows looked at a time
 
 
-def is_sparse(X: Any) -> bool:  # noqa: ANN401 - anything
+def is_sparse(X: object) -> bool:
     """Return whether `X` is a SciPy sparse matrix."""
     return bool(scipy.sparse.issparse(X))
 
@@ -37,7 +35,7 @@ def squared_distances(X: Array, Y: Array) -> Array:
     return squared
 
 
-def check_finite(X: Any, *, first_row: int = 0) -> None:  # noqa: ANN401 - an array or csr
+def check_finite(X: Matrix, *, first_row: int = 0) -> None:
     """Raise InvalidInputError unless all numbers are finite as float32, with the first that is not.
 
     Args:

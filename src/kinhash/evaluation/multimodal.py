@@ -13,9 +13,10 @@ import numpy.typing as npt
 import scipy.sparse
 from sklearn.preprocessing import normalize
 
-from kinhash.arrays import Array
+from kinhash.arrays import Array, Matrix
 from kinhash.codes import Codes
 from kinhash.datasets import Dataset
+from kinhash.datasets.dataset import Modality
 from kinhash.errors import ConstantColumnWarning, InvalidInputError
 from kinhash.evaluation.fitting import own_rows
 from kinhash.evaluation.protocol import named_labels
@@ -242,7 +243,7 @@ def evaluate_multimodal_l2(
     return metrics
 
 
-def _comparable(values: Any, train: Rows) -> Any:  # noqa: ANN401 - an array or csr
+def _comparable(values: Modality, train: Rows) -> Matrix:
     """Return all rows as their distance is measured."""
     if are_texts(values):
         values = Words.of(taken(values, train)).bags(values)
@@ -252,7 +253,7 @@ def _comparable(values: Any, train: Rows) -> Any:  # noqa: ANN401 - an array or 
     return (values - mean) * scale
 
 
-def taken(values: Any, rows: Rows) -> Any:  # noqa: ANN401 - an array, csr or texts
+def taken(values: Modality, rows: Rows) -> Modality:
     """Return some rows of a modality, which may be texts."""
     return [values[row] for row in rows] if isinstance(values, list | tuple) else values[rows]
 

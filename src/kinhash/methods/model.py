@@ -15,7 +15,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import validate_data
 
 from kinhash import storage
-from kinhash.arrays import Array, Labels, Vectors
+from kinhash.arrays import Array, Labels, Matrix, Vectors
 from kinhash.codes import Codes
 from kinhash.encoders import (
     ENCODERS,
@@ -164,7 +164,7 @@ class HashMethod(TransformerMixin, Model):
         """Learn from vectors, and from labels if the method uses them; returns self."""
         raise NotImplementedError
 
-    def encode(self, X: Any, *, n_threads: int | None = None) -> Codes:  # noqa: ANN401 - array-like or sparse
+    def encode(self, X: Vectors, *, n_threads: int | None = None) -> Codes:
         """Return the codes of the rows of `X`.
 
         Args:
@@ -179,7 +179,7 @@ class HashMethod(TransformerMixin, Model):
         self._check_fitted()
         return self.encoder_.encode(self._checked(X, reset=False), n_threads=n_threads)
 
-    def transform(self, X: Any) -> scipy.sparse.csr_matrix:  # noqa: ANN401 - see encode
+    def transform(self, X: Vectors) -> scipy.sparse.csr_matrix:
         """Return the codes as a sparse int8 matrix, `(n, n_bits)`, of 0/1 or -1/0/1."""
         return scipy.sparse.csr_matrix(self.encode(X).to_dense())
 
@@ -221,7 +221,7 @@ class HashMethod(TransformerMixin, Model):
         tags.input_tags.sparse = self._takes_sparse
         return tags
 
-    def _checked(self, X: Any, *, reset: bool) -> Any:  # noqa: ANN401 - array-like or sparse
+    def _checked(self, X: Vectors, *, reset: bool) -> Matrix:
         """Return `X` as a 2-D array of numbers, not copied if it can be helped; or as csr.
 
         Whether it is finite is left to whoever reads it next, chunk by chunk.

@@ -1,8 +1,9 @@
 """`SparseHash`: the paper's method for one modality."""
 
-from typing import Any, Self
+from typing import Self
 
 from kinhash.arguments import check_choice, check_integer, check_number
+from kinhash.arrays import Labels, Vectors
 from kinhash.methods.modalities.modality import Modality
 from kinhash.methods.model import HashMethod
 from kinhash.methods.networks.fit import Recipe, fit_networks
@@ -116,8 +117,8 @@ class SparseHash(HashMethod):
 
     def fit(
         self,
-        X: Any,  # noqa: ANN401 - array-like or sparse
-        y: Any = None,  # noqa: ANN401 - any array-like or sparse matrix
+        X: Vectors,
+        y: Labels | None = None,
         *,
         pairs: Pairs | None = None,
     ) -> Self:

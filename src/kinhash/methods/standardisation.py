@@ -1,15 +1,13 @@
 """Columns brought to mean 0 and spread 1, and what is said of those that are constant."""
 
-from typing import Any
-
 import numpy as np
 
-from kinhash.arrays import Array
+from kinhash.arrays import Array, Csr, Matrix
 from kinhash.encoders import CHUNK_ROWS, check_finite, is_sparse
 from kinhash.errors import ConstantColumnWarning, InvalidInputError, warn
 
 
-def standardisation(X: Any) -> tuple[Array, Array, Array]:  # noqa: ANN401 - an array or csr
+def standardisation(X: Matrix) -> tuple[Array, Array, Array]:
     """Return float32 mean, 1 / spread (0 if constant), and a mask of the constant columns.
 
     The mean of sparse columns is left at 0, so that they stay sparse; and their scale makes an
@@ -37,7 +35,7 @@ def standardisation(X: Any) -> tuple[Array, Array, Array]:  # noqa: ANN401 - an 
     return mean.astype(np.float32), scale.astype(np.float32), constant
 
 
-def _rarity(X: Any) -> Array:  # noqa: ANN401 - csr
+def _rarity(X: Csr) -> Array:
     n, n_features = X.shape
     n_with = np.bincount(X.indices, minlength=n_features)
     sizes = np.bincount(X.indices, np.abs(X.data), minlength=n_features)

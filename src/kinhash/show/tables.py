@@ -73,7 +73,7 @@ def html_table(rows: Sequence[Row], *, strong: str | None = None) -> str:
     return "\n".join([*lines, "</tbody>", "</table>"])
 
 
-def show(key: str, value: Any) -> str:  # noqa: ANN401 - whatever a result row holds
+def show(key: str, value: object) -> str:
     """Return how `value`, found under `key`, is shown to a person: rates as percent.
 
     Example:
@@ -187,7 +187,7 @@ def _is_text(key: str, rows: Sequence[Row]) -> bool:
     return any(isinstance(row.get(key), str) for row in rows)
 
 
-def _plain(value: Any) -> Any:  # noqa: ANN401 - whatever a result row holds
+def _plain(value: object) -> object:
     """Return a NumPy number as Python's own, and None for nan or infinity."""
     value = value.item() if isinstance(value, np.generic) else value
     return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -209,7 +209,7 @@ def sections(compared: Sequence[Compared], data: Dataset, folder: Path | None) -
     lengths = sorted({one.settings["n_bits"] for one in drawn})
     made: list[Section] = []
 
-    def add(name: str, title: str, figure: Any, caption: str, picture: bool = False) -> None:  # noqa: ANN401, FBT001, FBT002
+    def add(name: str, title: str, figure: Any, caption: str, picture: bool = False) -> None:  # noqa: ANN401, FBT001, FBT002 - a figure
         if folder is not None:
             plots.save_figure(figure, folder / name)
         uri = plots.data_uri(figure, "png" if picture else "svg")

@@ -13,13 +13,14 @@ import os
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, SupportsFloat
 
 import numpy as np
 
 from kinhash import storage
+from kinhash.arrays import Array
 from kinhash.datasets import Dataset, Split
 from kinhash.errors import ConstantColumnWarning, InvalidInputError, unknown_name
 from kinhash.evaluation.protocol import (
@@ -255,7 +256,7 @@ def _figures(part: Split, found: Evaluation) -> Record:
     }
 
 
-def plate_queries(labels: Any) -> list[int]:  # noqa: ANN401 - labels of queries
+def plate_queries(labels: Array) -> list[int]:
     """Return where the first query of each of a few random classes stands: not picked."""
     labels = np.asarray(labels)
     if labels.ndim == 2:
@@ -293,5 +294,5 @@ def _times(index: HammingIndex, found: Evaluation) -> dict[str, float]:
     return {name: round(min(taken), 4) for name, taken in times.items()}
 
 
-def _rounded(values: Sequence[float] | Any) -> list[float]:  # noqa: ANN401 - or an array
+def _rounded(values: Iterable[SupportsFloat]) -> list[float]:
     return [round(float(value), 5) for value in values]

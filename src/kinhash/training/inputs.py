@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from kinhash.arrays import Array
+from kinhash.arrays import Array, Matrix
 from kinhash.encoders import CHUNK_ROWS, as_float32, is_sparse, unit_length
 
 # Standardised inputs up to this size are kept in memory; larger ones are read batch by batch.
@@ -41,7 +41,7 @@ class Inputs:
 
     def __init__(
         self,
-        X: Any,  # noqa: ANN401 - an array or csr
+        X: Matrix,
         mean: Array,
         scale: Array,
         device: str,

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from numpy.lib.npyio import NpzFile
 
 from kinhash.datasets.dataset import Dataset
 from kinhash.datasets.user_files.fields import (
@@ -135,7 +136,7 @@ def _opened(path: Path) -> Iterator[Any]:
         yield archive
 
 
-def _only_matrix(path: Path, archive: Any, others: set[str | None]) -> str:  # noqa: ANN401
+def _only_matrix(path: Path, archive: NpzFile, others: set[str | None]) -> str:
     """Return the name of the one two-dimensional array that has no other role."""
     matrices: list[str] = [
         name
@@ -151,7 +152,7 @@ def _only_matrix(path: Path, archive: Any, others: set[str | None]) -> str:  # n
     return matrices[0]
 
 
-def _read(path: Path, archive: Any, name: str) -> tuple[npt.NDArray[Any], str]:  # noqa: ANN401
+def _read(path: Path, archive: NpzFile, name: str) -> tuple[npt.NDArray[Any], str]:
     """Return an array of the archive, and how to call it in a message."""
     source = f"`{name}` in {path}"
     try:

@@ -11,6 +11,7 @@ from kinhash.errors import InvalidInputError
 from kinhash.labels import check_complete, missing_rows
 
 Labels = npt.NDArray[np.int64] | npt.NDArray[np.uint8]
+Modality = npt.NDArray[np.float32] | tuple[str, ...]  # vectors or texts
 
 
 def choose(
@@ -78,7 +79,7 @@ def as_labels(array: Array, source: str) -> tuple[Labels, tuple[str, ...] | None
     return _whole_numbers(array, source), None
 
 
-def as_modality(array: Array, source: str) -> npt.NDArray[np.float32] | tuple[str, ...]:
+def as_modality(array: Array, source: str) -> Modality:
     """Return numbers of shape (n, d) as float32, or strings of shape (n,) as texts."""
     if array.ndim == 1 and array.dtype.kind in "UST":
         return tuple(str(text) for text in _decoded(array, source))

@@ -13,12 +13,23 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from kinhash.datasets.dataset import Dataset
-from kinhash.datasets.user_files.fields import as_ids, as_labels, as_vectors, choose, first_vectors
+from kinhash.datasets.user_files.fields import (
+    Modality,
+    as_ids,
+    as_labels,
+    as_vectors,
+    choose,
+    first_vectors,
+)
 from kinhash.errors import InvalidInputError
 
 # What pandas calls the index that it writes as one more column of a .csv or .parquet file.
 _INDEX_NAMES = ("", "__index_level_0__")
 _MAX_LISTED = 5
+
+ArrowTable = Any  # pyarrow has no types
+ArrowColumn = Any
+ArrowType = Any
 
 
 def read_table(
@@ -90,7 +101,7 @@ def _columns_of(modality: str, found: Sequence[str]) -> list[str]:
     return [name for name in found if numbered.fullmatch(name)]
 
 
-def _modality(path: Path, table: Any, name: str, own: list[str]) -> Any:  # noqa: ANN401
+def _modality(path: Path, table: ArrowTable, name: str, own: list[str]) -> Modality:
     """Return vectors, or texts; a text that is not there is empty."""
     if own != [name]:
         return _from_numbers(path, table, own)
@@ -107,14 +118,16 @@ def _modality(path: Path, table: Any, name: str, own: list[str]) -> Any:  # noqa
     )
 
 
-def _labels(path: Path, table: Any, column: str | None) -> tuple[Any, tuple[str, ...] | None]:  # noqa: ANN401
+def _labels(
+    path: Path, table: ArrowTable, column: str | None
+) -> tuple[Any, tuple[str, ...] | None]:
     if column is None:
         return None, None
     source = f"`{column}` in {path}"
     return as_labels(_values(table.column(column), source), source)
 
 
-def _ids(path: Path, table: Any, column: str | None) -> npt.NDArray[np.int64] | None:  # noqa: ANN401
+def _ids(path: Path, table: ArrowTable, column: str | None) -> npt.NDArray[np.int64] | None:
     if column is None:
         return None
     source, values = f"`{column}` in {path}", table.column(column)
@@ -122,7 +135,7 @@ def _ids(path: Path, table: Any, column: str | None) -> npt.NDArray[np.int64] | 
     return as_ids(_values(values, source), source)
 
 
-def _read(path: Path) -> Any:  # noqa: ANN401  (pyarrow has no types)
+def _read(path: Path) -> ArrowTable:
     is_csv = path.suffix.lower() == ".csv"
     try:
         # Not `read_table`: that takes a folder called year=2024 for one more column.
@@ -152,7 +165,7 @@ def _check_header(path: Path, names: list[str]) -> None:
         )
 
 
-def _only_list(path: Path, table: Any, names: list[str]) -> str | None:  # noqa: ANN401
+def _only_list(path: Path, table: ArrowTable, names: list[str]) -> str | None:
     kinds = dict(zip(table.column_names, table.schema.types, strict=True))
     lists = [name for name in names if _is_list(kinds[name])]
     if len(lists) > 1:
@@ -162,7 +175,7 @@ def _only_list(path: Path, table: Any, names: list[str]) -> str | None:  # noqa:
     return lists[0] if lists else None
 
 
-def _from_lists(column: Any, source: str) -> npt.NDArray[np.float32]:  # noqa: ANN401
+def _from_lists(column: ArrowColumn, source: str) -> npt.NDArray[np.float32]:
     """Return the vectors of a column of equally long lists."""
     if not _is_list(column.type) or not _is_number(column.type.value_type):
         raise InvalidInputError(f"{source} must hold lists of numbers, got {column.type}.")
@@ -176,7 +189,7 @@ def _from_lists(column: Any, source: str) -> npt.NDArray[np.float32]:  # noqa: A
     return as_vectors(values.reshape(len(column), lengths["min"]), source)
 
 
-def _from_numbers(path: Path, table: Any, names: list[str]) -> npt.NDArray[np.float32]:  # noqa: ANN401
+def _from_numbers(path: Path, table: ArrowTable, names: list[str]) -> npt.NDArray[np.float32]:
     """Return the vectors whose coordinates are the columns called `names`, in the table's order."""
     wanted = set(names)
     columns = [
@@ -205,7 +218,7 @@ def _from_numbers(path: Path, table: Any, names: list[str]) -> npt.NDArray[np.fl
     return vectors
 
 
-def _values(column: Any, source: str) -> npt.NDArray[Any]:  # noqa: ANN401
+def _values(column: ArrowColumn, source: str) -> npt.NDArray[Any]:
     """Return a column of numbers or text; what is empty becomes NaN or an empty text."""
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
@@ -218,7 +231,7 @@ def _values(column: Any, source: str) -> npt.NDArray[Any]:  # noqa: ANN401
     raise InvalidInputError(f"{source} must hold whole numbers or text, got {column.type}.")
 
 
-def _check_complete(column: Any, source: str) -> None:  # noqa: ANN401
+def _check_complete(column: ArrowColumn, source: str) -> None:
     if column.null_count:
         raise InvalidInputError(
             f"{source} must have a value in each row, but {column.null_count} of {len(column)} "
@@ -226,7 +239,7 @@ def _check_complete(column: Any, source: str) -> None:  # noqa: ANN401
         )
 
 
-def _numbers(column: Any) -> npt.NDArray[Any]:  # noqa: ANN401
+def _numbers(column: ArrowColumn) -> npt.NDArray[Any]:
     """Return a numeric column; what is empty becomes NaN."""
     if pa.types.is_boolean(column.type):
         column = column.cast(pa.uint8())
@@ -235,7 +248,7 @@ def _numbers(column: Any) -> npt.NDArray[Any]:  # noqa: ANN401
     return np.asarray(column.to_numpy())
 
 
-def _is_number(kind: Any) -> bool:  # noqa: ANN401
+def _is_number(kind: ArrowType) -> bool:
     is_kind = (
         pa.types.is_integer,
         pa.types.is_floating,
@@ -245,7 +258,7 @@ def _is_number(kind: Any) -> bool:  # noqa: ANN401
     return any(test(kind) for test in is_kind)
 
 
-def _is_list(kind: Any) -> bool:  # noqa: ANN401
+def _is_list(kind: ArrowType) -> bool:
     is_kind = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
     return any(test(kind) for test in is_kind)
 

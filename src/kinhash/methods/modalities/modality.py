@@ -1,14 +1,14 @@
 """`Modality`: one kind of vectors, or texts, as a method with several modalities takes them in."""
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Self, TypeVar
 
 import numpy as np
 import scipy.sparse
 from sklearn.utils.validation import check_array
 
-from kinhash.arrays import Array
+from kinhash.arrays import Array, Matrix, Vectors
 from kinhash.encoders import check_finite, is_sparse
 from kinhash.errors import ConstantColumnWarning, InvalidInputError, unknown_name, warn
 from kinhash.methods.standardisation import check_varies, standardisation
@@ -31,14 +31,14 @@ class Modality:
     """
 
     name: str
-    vectors: Any
+    vectors: Matrix
     present: Array
     words: Words | None
     mean: Array
     scale: Array
 
     @classmethod
-    def read(cls, name: str, values: Any, *, n_words: int) -> Self:  # noqa: ANN401 - whatever the user has
+    def read(cls, name: str, values: Vectors, *, n_words: int) -> Self:
         """Return the modality of what the user has: an array, a sparse matrix, or texts.
 
         Rows of NaN, sparse rows without an entry, and texts without a known word are not there.
@@ -76,7 +76,7 @@ class Modality:
         return cls(name, vectors, present, words, mean, scale)
 
     @classmethod
-    def only(cls, vectors: Any) -> Self:  # noqa: ANN401 - an array or csr
+    def only(cls, vectors: Matrix) -> Self:
         """Return the rows `X` of a method of one modality, which all are there.
 
         Raises:
@@ -101,15 +101,15 @@ class Modality:
         """How many items there are, with or without this modality."""
         return int(self.vectors.shape[0])
 
-    def there(self) -> Any:  # noqa: ANN401 - an array or csr
+    def there(self) -> Matrix:
         """Return the vectors of the items that have this modality."""
         return self.vectors if self.present.all() else self.vectors[self.present]
 
-    def filled(self) -> Any:  # noqa: ANN401 - an array or csr
+    def filled(self) -> Matrix:
         """Return all vectors; rows that are not there are never dealt, but must not spread NaN."""
         return self.vectors if self.is_sparse or self.present.all() else np.nan_to_num(self.vectors)
 
-    def unit_rows(self) -> Any:  # noqa: ANN401 - an array or csr
+    def unit_rows(self) -> Matrix:
         """Return the rows standardised and of unit length, float32; those not there as zeros."""
         if self.is_sparse:
             scaled = self.vectors.multiply(self.scale).tocsr()
@@ -122,7 +122,7 @@ class Modality:
         return np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0)
 
 
-def read_modalities(X: Any, *, n_words: int) -> dict[str, Modality]:  # noqa: ANN401 - whatever the user has
+def read_modalities(X: Mapping[str, Any], *, n_words: int) -> dict[str, Modality]:
     """Return the modalities of a dict of at least two.
 
     Raises:
@@ -179,7 +179,7 @@ def per_modality(
     return {key: value.get(key, default) for key in known}
 
 
-def as_rows(name: str, values: Any) -> Any:  # noqa: ANN401 - whatever the user has; an array or csr
+def as_rows(name: str, values: Vectors) -> Matrix:
     """Return vectors as a 2-D array of numbers or csr; what is not finite is left to others.
 
     Raises:
@@ -206,7 +206,7 @@ def as_rows(name: str, values: Any) -> Any:  # noqa: ANN401 - whatever the user 
     return rows
 
 
-def _named(name: str, call: Any) -> Any:  # noqa: ANN401 - whatever it returns
+def _named(name: str, call: Callable[[], T]) -> T:
     """Return what a call returns; its complaint about `X` is one about this modality."""
     try:
         return call()

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kinhash import storage
-from kinhash.arrays import Array
+from kinhash.arrays import Array, Labels, Matrix, Vectors
 from kinhash.codes import Codes
 from kinhash.encoders import Encoder, is_sparse
 from kinhash.errors import FormatError, InvalidInputError, unknown_name
@@ -18,6 +18,9 @@ from kinhash.methods.model import ENTRIES, Model, restored_encoder
 from kinhash.pairs import Pairs
 from kinhash.vocabulary import N_WORDS, Words, are_texts
 
+# The values of a mixed dict, such as an array and a list of texts, have no type in common but
+# `object` in the eyes of mypy: hence Any.
+AnyLabels = Labels | Mapping[str, Any] | None
 AnyPairs = Pairs | Mapping[Any, Pairs] | None
 
 
@@ -35,7 +38,7 @@ class MultimodalMethod(Model):
 
     n_words: int = N_WORDS
 
-    def _learn(self, modalities: dict[str, Modality], y: Any, pairs: AnyPairs) -> None:  # noqa: ANN401 - see fit
+    def _learn(self, modalities: dict[str, Modality], y: AnyLabels, pairs: AnyPairs) -> None:
         """Set `encoders_` and `history_`."""
         raise NotImplementedError
 
@@ -45,7 +48,7 @@ class MultimodalMethod(Model):
     def fit(
         self,
         X: Mapping[str, Any],
-        y: Any = None,  # noqa: ANN401 - any array-like or sparse matrix, or a dict of them
+        y: AnyLabels = None,
         *,
         pairs: AnyPairs = None,
     ) -> Self:
@@ -81,7 +84,7 @@ class MultimodalMethod(Model):
         self._check_fitted()
         return tuple(self.encoders_)
 
-    def encode(self, X: Any, *, modality: str, n_threads: int | None = None) -> Codes:  # noqa: ANN401 - vectors or texts
+    def encode(self, X: Vectors, *, modality: str, n_threads: int | None = None) -> Codes:
         """Return the codes of the rows of `X`.
 
         A sparse row without an entry, or a text without a known word, has the empty code.
@@ -107,7 +110,7 @@ class MultimodalMethod(Model):
         words[empty] = 0
         return Codes(words, codes.n_bits, signed=codes.signed)
 
-    def has_content(self, X: Any, *, modality: str) -> npt.NDArray[np.bool_]:  # noqa: ANN401 - vectors or texts
+    def has_content(self, X: Vectors, *, modality: str) -> npt.NDArray[np.bool_]:
         """Return a boolean per row: whether there is anything to search with, such as a known word.
 
         Raises:
@@ -126,7 +129,7 @@ class MultimodalMethod(Model):
             raise unknown_name("modality", str(modality), tuple(self.encoders_))
         return self.encoders_[modality]
 
-    def _rows(self, X: Any, modality: str) -> Any:  # noqa: ANN401 - an array or csr
+    def _rows(self, X: Vectors, modality: str) -> Matrix:
         encoder = self._encoder(modality)
         if modality in self.words_ and are_texts(X):
             return self.words_[modality].bags(X)

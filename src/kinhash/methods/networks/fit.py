@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kinhash.arrays import Array
+from kinhash.arrays import Array, Matrix
 from kinhash.encoders import Encoder, as_float32, unit_length
 from kinhash.encoders.blocks import one_blas_thread
 from kinhash.errors import warn
@@ -152,6 +152,6 @@ def _initial_dictionary(
     return rng.permutation(np.concatenate([atoms, unit_length(rest * used)]))
 
 
-def _checked_rows(modality: Modality) -> Any:  # noqa: ANN401 - an array or csr
+def _checked_rows(modality: Modality) -> Matrix:
     rows = np.flatnonzero(modality.present)
     return modality.vectors[rows[:: math.ceil(len(rows) / MAX_CHECKED_ROWS)]]

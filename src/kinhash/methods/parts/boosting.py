@@ -2,14 +2,14 @@
 
 import itertools
 import math
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
 from kinhash.arguments import check_integer, check_number
-from kinhash.arrays import Array
+from kinhash.arrays import Array, Labels
 from kinhash.codes import MAX_BITS
 from kinhash.encoders import LinearEncoder, as_float32, unit_length
 from kinhash.errors import InvalidInputError
@@ -59,7 +59,7 @@ class PairwiseMethod(HashMethod):
     def fit(
         self,
         X: npt.ArrayLike,
-        y: Any = None,  # noqa: ANN401 - any array-like or sparse matrix
+        y: Labels | None = None,
         *,
         pairs: Pairs | None = None,
     ) -> Self:
@@ -78,7 +78,7 @@ class PairwiseMethod(HashMethod):
             self._fit(X, y, pairs)
         return self
 
-    def _fit(self, X: npt.ArrayLike, y: Any, pairs: Pairs | None) -> None:  # noqa: ANN401 - see fit
+    def _fit(self, X: npt.ArrayLike, y: Labels | None, pairs: Pairs | None) -> None:
         self._check_parameters()
         vectors = self._checked(X, reset=True)
         source = pair_source(

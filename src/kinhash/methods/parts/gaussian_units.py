@@ -1,10 +1,8 @@
 """`GaussianUnits`: a fixed layer, above which a linear one learns in the space of a kernel."""
 
-from typing import Any
-
 import numpy as np
 
-from kinhash.arrays import Array
+from kinhash.arrays import Array, Matrix
 from kinhash.encoders import (
     Encoder,
     IstaEncoder,
@@ -52,7 +50,7 @@ class GaussianUnits:
 
 
 def units_at_rows(
-    X: Any,  # noqa: ANN401 - an array or csr
+    X: Matrix,
     mean: Array,
     scale: Array,
     n_units: int,

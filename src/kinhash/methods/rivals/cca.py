@@ -13,7 +13,7 @@ from kinhash.codes import MAX_BITS
 from kinhash.encoders import CHUNK_ROWS, LinearEncoder, as_float32
 from kinhash.errors import InvalidInputError
 from kinhash.methods.modalities.modality import Modality, check_paired
-from kinhash.methods.modalities.model import AnyPairs, MultimodalMethod, two_modalities
+from kinhash.methods.modalities.model import AnyLabels, AnyPairs, MultimodalMethod, two_modalities
 from kinhash.methods.parts.rotation import MAX_ROTATION_ROWS, rotation
 from kinhash.vocabulary import N_WORDS
 
@@ -98,7 +98,7 @@ class CCAITQ(MultimodalMethod):
         check_integer("n_words", self.n_words, 1)
         check_integer("seed", self.seed, 0)
 
-    def _learn(self, modalities: dict[str, Modality], y: Any, pairs: AnyPairs) -> None:  # noqa: ANN401, ARG002 - rows are paired, and that is all it uses
+    def _learn(self, modalities: dict[str, Modality], y: AnyLabels, pairs: AnyPairs) -> None:  # noqa: ARG002 - rows are paired, and that is all it uses
         x, t = two_modalities(self.name, modalities)
         check_paired(modalities, "")
         both = np.flatnonzero(x.present & t.present)

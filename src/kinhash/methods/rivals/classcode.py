@@ -1,13 +1,13 @@
 """`ClassCode`: the predicted class, written as a code."""
 
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.svm import SVC
 
 from kinhash.arguments import check_integer, check_number
-from kinhash.arrays import Array
+from kinhash.arrays import Array, Labels
 from kinhash.codes import MAX_BITS
 from kinhash.encoders import ClassEncoder, as_float32
 from kinhash.errors import InvalidInputError
@@ -58,7 +58,7 @@ class ClassCode(HashMethod):
         self.gamma = gamma
         self.seed = seed
 
-    def fit(self, X: npt.ArrayLike, y: Any = None) -> Self:  # noqa: ANN401 - any array-like
+    def fit(self, X: npt.ArrayLike, y: Labels | None = None) -> Self:
         """Learn from vectors and their classes; returns self.
 
         Args:
@@ -72,7 +72,7 @@ class ClassCode(HashMethod):
             self._fit(X, y)
         return self
 
-    def _fit(self, X: npt.ArrayLike, y: Any) -> None:  # noqa: ANN401 - see fit
+    def _fit(self, X: npt.ArrayLike, y: Labels | None) -> None:
         check_integer("n_bits", self.n_bits, 1, MAX_BITS)
         check_number("C", self.C, 0, open_low=True)
         check_number("gamma", self.gamma, 0, open_low=True)

@@ -14,7 +14,7 @@ from kinhash.arrays import Array
 from kinhash.codes import MAX_BITS
 from kinhash.encoders import LinearEncoder, as_float32
 from kinhash.methods.modalities.modality import Modality
-from kinhash.methods.modalities.model import AnyPairs, MultimodalMethod, two_modalities
+from kinhash.methods.modalities.model import AnyLabels, AnyPairs, MultimodalMethod, two_modalities
 from kinhash.methods.parts.boosting import balanced, draw_pairs, reweighted
 from kinhash.methods.supervision.views import view_source
 from kinhash.progress import Report, progress_bar, silent
@@ -119,7 +119,7 @@ class CMSSH(MultimodalMethod):
         check_integer("n_neighbors", self.n_neighbors, 1)
         check_integer("seed", self.seed, 0)
 
-    def _learn(self, modalities: dict[str, Modality], y: Any, pairs: AnyPairs) -> None:  # noqa: ANN401 - see fit
+    def _learn(self, modalities: dict[str, Modality], y: AnyLabels, pairs: AnyPairs) -> None:
         x, t = two_modalities(self.name, modalities)
         rng = np.random.default_rng(self.seed)
         source = view_source(modalities, y, pairs, n_neighbors=self.n_neighbors, seed=self.seed)

@@ -1,6 +1,6 @@
 """`ITQ`: iterative quantisation, principal components rotated towards the corners of a cube."""
 
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -75,7 +75,7 @@ class ITQ(HashMethod):
         check_directions(self.n_bits, len(vectors), int(np.sum(~constant)))
         rng = np.random.default_rng(self.seed)
 
-        def seen(rows: Any) -> Array:  # noqa: ANN401 - a slice or row numbers
+        def seen(rows: slice | Array) -> Array:
             return unit_length((as_float32(vectors[rows]) - mean) * scale)
 
         chunks = [slice(at, at + CHUNK_ROWS) for at in range(0, len(vectors), CHUNK_ROWS)]

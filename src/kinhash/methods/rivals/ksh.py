@@ -3,14 +3,14 @@
 import dataclasses
 import math
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
 import scipy.linalg
 
 from kinhash.arguments import check_integer, check_number
-from kinhash.arrays import Array
+from kinhash.arrays import Array, Labels
 from kinhash.codes import MAX_BITS
 from kinhash.encoders import CHUNK_ROWS, KernelEncoder, as_float32
 from kinhash.encoders.vectors import squared_distances
@@ -82,7 +82,7 @@ class KSH(HashMethod):
         self.seed = seed
         self.verbose = verbose
 
-    def fit(self, X: npt.ArrayLike, y: Any = None) -> Self:  # noqa: ANN401 - any array-like or sparse matrix
+    def fit(self, X: npt.ArrayLike, y: Labels | None = None) -> Self:
         """Learn from vectors and their labels; returns self.
 
         Args:
@@ -96,7 +96,7 @@ class KSH(HashMethod):
             self._fit(X, y)
         return self
 
-    def _fit(self, X: npt.ArrayLike, y: Any) -> None:  # noqa: ANN401 - see fit
+    def _fit(self, X: npt.ArrayLike, y: Labels | None) -> None:
         check_integer("n_bits", self.n_bits, 1, MAX_BITS)
         check_integer("n_anchors", self.n_anchors, 1)
         check_number("ridge", self.ridge, 0, open_low=True)

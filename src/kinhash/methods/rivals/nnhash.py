@@ -1,9 +1,10 @@
 """`NNHash`: the dense siamese network that the paper starts from."""
 
 import math
-from typing import Any, Self
+from typing import Self
 
 from kinhash.arguments import check_integer, check_number
+from kinhash.arrays import Labels, Vectors
 from kinhash.methods.modalities.modality import Modality
 from kinhash.methods.model import HashMethod
 from kinhash.methods.networks.collapse import Health
@@ -115,8 +116,8 @@ class NNHash(HashMethod):
 
     def fit(
         self,
-        X: Any,  # noqa: ANN401 - array-like
-        y: Any = None,  # noqa: ANN401 - any array-like or sparse matrix
+        X: Vectors,
+        y: Labels | None = None,
         *,
         pairs: Pairs | None = None,
     ) -> Self:

@@ -7,7 +7,7 @@ import numpy as np
 import scipy.sparse
 from sklearn.neighbors import NearestNeighbors
 
-from kinhash.arrays import Array
+from kinhash.arrays import Array, Labels, Matrix
 from kinhash.encoders import CHUNK_ROWS, check_finite
 from kinhash.errors import InvalidInputError
 from kinhash.labels import check_complete, label_array, missing_rows
@@ -20,8 +20,8 @@ MAX_NEIGHBOUR_ROWS = 20_000
 
 
 def pair_source(
-    X: Any,  # noqa: ANN401 - an array or csr
-    y: Any,  # noqa: ANN401 - any array-like or sparse matrix
+    X: Matrix,
+    y: Labels | None,
     pairs: Pairs | None,
     *,
     n_neighbors: int,
@@ -55,7 +55,7 @@ def pair_source(
     return _from_vectors(X, n_neighbors, threshold, seed)
 
 
-def label_source(method: str, y: Any, n_rows: int) -> LabelSource | TagSource:  # noqa: ANN401 - any array-like or sparse
+def label_source(method: str, y: Labels | None, n_rows: int) -> LabelSource | TagSource:
     """Return the source for class labels or tags, for a method that cannot do without them.
 
     Raises:
@@ -70,7 +70,7 @@ def label_source(method: str, y: Any, n_rows: int) -> LabelSource | TagSource:  
 
 
 def from_labels(
-    y: Any,  # noqa: ANN401 - any array-like or sparse
+    y: Labels,
     n_rows: int,
     *,
     else_: str = ", or leave `y` out to learn from the vectors alone",
@@ -125,7 +125,7 @@ def _from_classes(labels: Array, else_: str) -> LabelSource:
     return source
 
 
-def _from_tags(tags: Any) -> TagSource:  # noqa: ANN401 - dense or sparse
+def _from_tags(tags: Matrix) -> TagSource:
     numbers = tags.dtype.kind in "biuf"
     if not numbers or not np.isin(scipy.sparse.csr_array(tags).data, (0, 1)).all():
         raise InvalidInputError("`y` with several columns must hold only 0 and 1, one per tag.")
@@ -136,7 +136,7 @@ def _from_tags(tags: Any) -> TagSource:  # noqa: ANN401 - dense or sparse
 
 
 def nearest(
-    X: Any,  # noqa: ANN401 - an array or csr
+    X: Matrix,
     n_neighbors: int,
     seed: int,
 ) -> tuple[Array, Array, Array]:
@@ -155,7 +155,7 @@ def nearest(
     return np.repeat(rows, k), rows[neighbours.ravel()], distances.ravel()
 
 
-def _from_vectors(X: Any, n_neighbors: int, threshold: float | None, seed: int) -> Source:  # noqa: ANN401 - an array or csr
+def _from_vectors(X: Matrix, n_neighbors: int, threshold: float | None, seed: int) -> Source:
     for start in range(0, X.shape[0], CHUNK_ROWS):
         check_finite(X[start : start + CHUNK_ROWS], first_row=start)
     left, right, distances = nearest(X, n_neighbors, seed)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from kinhash.arrays import Array
+from kinhash.arrays import Array, Labels, Matrix
 from kinhash.encoders import is_sparse
 from kinhash.errors import InvalidInputError, unknown_name
 from kinhash.labels import check_complete, joined, label_array, missing_rows
@@ -27,8 +27,8 @@ _UNPAIRED = ", or give labels for each: y={'image': ..., 'text': ...}"
 
 def view_source(
     modalities: Mapping[str, Modality],
-    y: Any,  # noqa: ANN401 - any array-like or sparse matrix, or a dict of them
-    pairs: Any,  # noqa: ANN401 - Pairs, or a dict of them
+    y: Labels | Mapping[str, Any] | None,
+    pairs: Pairs | Mapping[Any, Pairs] | None,
     *,
     n_neighbors: int,
     seed: int,
@@ -77,10 +77,10 @@ def view_source(
     return Views(source, starts)
 
 
-def _stacked_labels(modalities: Mapping[str, Modality], y: Any) -> Any:  # noqa: ANN401 - see above
+def _stacked_labels(modalities: Mapping[str, Modality], y: Labels | Mapping[str, Any]) -> Matrix:
     """Return the labels of all views; none of a view that is there may be missing."""
     by_name = isinstance(y, Mapping)
-    if not by_name:
+    if not isinstance(y, Mapping):
         check_paired(modalities, _UNPAIRED)
         y = dict.fromkeys(modalities, y)
     for name in y:
@@ -99,7 +99,9 @@ def _stacked_labels(modalities: Mapping[str, Modality], y: Any) -> Any:  # noqa:
     return _stack(stacked)
 
 
-def _labels_of(name: str, modalities: Mapping[str, Modality], labels: Mapping[str, Any]) -> Any:  # noqa: ANN401 - an array or sparse
+def _labels_of(
+    name: str, modalities: Mapping[str, Modality], labels: Mapping[str, Matrix]
+) -> Matrix:
     """Return a modality's own labels, or those of another whose rows are paired with its own."""
     if name in labels:
         return labels[name]
@@ -113,7 +115,7 @@ def _labels_of(name: str, modalities: Mapping[str, Modality], labels: Mapping[st
     )
 
 
-def _stack(labels: list[Any]) -> Any:  # noqa: ANN401 - an array or csr
+def _stack(labels: list[Matrix]) -> Matrix:
     widths = {one.shape[1] if one.ndim == 2 else 1 for one in labels}
     if len(widths) > 1:
         raise InvalidInputError(
@@ -125,7 +127,7 @@ def _stack(labels: list[Any]) -> Any:  # noqa: ANN401 - an array or csr
     return joined(labels)
 
 
-def _pairs_of_items(modalities: Mapping[str, Modality], pairs: Any) -> list[Listed]:  # noqa: ANN401 - to be checked
+def _pairs_of_items(modalities: Mapping[str, Modality], pairs: object) -> list[Listed]:
     if not isinstance(pairs, Pairs):
         raise InvalidInputError(
             f"`pairs` must be kinhash.Pairs, or a dict of them, got {type(pairs).__name__}."

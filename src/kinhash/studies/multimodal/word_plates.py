@@ -2,10 +2,10 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
+from kinhash.arrays import Array
 from kinhash.codes import Codes
 from kinhash.datasets import Dataset
 from kinhash.evaluation.multimodal import Parts, Search, taken
@@ -76,7 +76,7 @@ def _nearest(
     queries: Codes,
     codes: Codes,
     search: Search,
-    rows: Sequence[int] | Any = (),  # noqa: ANN401 - or an array
+    rows: Sequence[int] | Array = (),
 ) -> list[list[int]]:
     """Return the rows of the first answers; of queries that are items themselves, without these."""
     index = HammingIndex(codes[search.database])
