@@ -56,6 +56,19 @@ def test_a_saved_model_encodes_alike(model_file, tiny_model, digits):
     assert loaded.encode(digits[0]) == tiny_model.encode(digits[0])
 
 
+def test_parameters_that_are_numpy_numbers_can_be_saved(tmp_path, digits):
+    numbers = {"n_bits": np.int64(8), "beta": np.float32(3), "seed": np.uint8(1)}
+    model = SparseHash(**numbers, max_steps=20).fit(*digits)
+    model.save(tmp_path / "model.kinhash")
+    loaded = kinhash.load(tmp_path / "model.kinhash")
+    assert loaded.encode(digits[0]) == model.encode(digits[0])
+    assert loaded.encoder_.fingerprint == model.encoder_.fingerprint
+    model.device = object()
+    with pytest.raises(InvalidInputError, match=r"A file cannot hold <object .* of type object"):
+        model.save(tmp_path / "model.kinhash")
+    assert kinhash.load(tmp_path / "model.kinhash").device == "cpu"
+
+
 def test_the_same_model_gives_the_same_bytes(model_file, tmp_path, tiny_model):
     tiny_model.save(tmp_path / "again.kinhash")
     assert model_file.read_bytes() == (tmp_path / "again.kinhash").read_bytes()

@@ -47,7 +47,8 @@ def write(path: str | os.PathLike[str], header: dict[str, Any], arrays: dict[str
     """Write `header` (JSON values) and `arrays` to `path`, all or nothing.
 
     Raises:
-        InvalidInputError: The folder does not exist or cannot be written.
+        InvalidInputError: The folder does not exist or cannot be written, or the header has a value
+            that JSON cannot hold.
     """
     entry = {
         "format": FORMAT,
@@ -56,10 +57,21 @@ def write(path: str | os.PathLike[str], header: dict[str, Any], arrays: dict[str
         "sha256": _UNSIGNED,
     }
     tensors = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-    raw = safetensors.numpy.save(tensors, metadata={_KEY: json.dumps(entry, sort_keys=True)})
+    text = json.dumps(entry, sort_keys=True, default=_plain)
+    raw = safetensors.numpy.save(tensors, metadata={_KEY: text})
     digest = hashlib.sha256(raw).hexdigest()
     with atomic(path) as part:
         part.write_bytes(raw.replace(_UNSIGNED.encode(), digest.encode(), 1))
+
+
+def _plain(value: object) -> Any:  # noqa: ANN401 - a Python number
+    """Return a NumPy scalar, such as a parameter may be, as what JSON holds."""
+    if isinstance(value, np.generic):
+        return value.item()
+    raise InvalidInputError(
+        f"A file cannot hold {reprlib.repr(value)} of type {type(value).__name__}. "
+        "Use numbers, strings, lists and dicts."
+    )
 
 
 def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Array]]:

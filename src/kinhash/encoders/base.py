@@ -139,9 +139,13 @@ class Encoder:
         return {name: value for name, value in fields.items() if isinstance(value, np.ndarray)}
 
     def settings(self) -> dict[str, Any]:
-        """Return everything else to store: numbers and flags."""
+        """Return everything else to store: plain Python numbers and flags."""
         fields = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
-        return {name: value for name, value in fields.items() if name not in self.arrays()}
+        return {
+            name: value.item() if isinstance(value, np.generic) else value
+            for name, value in fields.items()
+            if name not in self.arrays()
+        }
 
     @classmethod
     def restore(cls, arrays: dict[str, Array], settings: dict[str, Any]) -> Self:
