@@ -12,11 +12,12 @@ MODULES := $(shell find src -name '*.py' | sort | cksum | cut -d' ' -f1)
 DEMO := $(VENV)/.demo-$(MODULES)
 DEV := $(VENV)/.dev-$(MODULES)
 
-.PHONY: demo test test-data lint format bench clean help
+.PHONY: demo test test-data floors lint format bench clean help
 help:
 	@echo "make demo       train on built-in digits, write a page of pictures (a minute)"
 	@echo "make test       the tests, on any machine"
 	@echo "make test-data  the tests that need data sets"
+	@echo "make floors     a part of the tests with the lowest versions of all dependencies"
 	@echo "make lint       formatting, lint, types, import contracts, spelling"
 	@echo "make bench      how fast is it, against peers"
 
@@ -29,6 +30,10 @@ test: $(DEV)
 # Needs data sets under $KINHASH_DATA or ~/.cache/kinhash; tests/prepare FOLDER links and installs them.
 test-data: $(DEV)
 	$(BIN)/python -m pytest -n auto -m data
+
+# The lowest versions that pyproject.toml states, all but torch, in an environment of their own.
+floors: $(BIN)/python
+	$(BIN)/python .ci/floors
 
 lint: $(DEV)
 	$(BIN)/ruff format --check .
