@@ -130,7 +130,7 @@ class Builder {
                 n_keys +=
                     double(n_deletions_at(words_.active(out_.codes.data() + row * words_.count()), level));
             const double bytes = 8 * n_keys;
-            if (bytes > left_ || n_keys >= double(NONE)) return;  // starts are 32 bits wide
+            if (bytes > left_ || n_keys >= double(MOST_ITEMS)) return;
             DeletionTable<W>(words_, out_.codes, n_codes_, level, options_.n_threads, stop_)
                 .build(out_.keys[level - 1]);
             left_ -= bytes;

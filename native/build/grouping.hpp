@@ -2,8 +2,8 @@
 #pragma once
 
 #include <array>
-#include <numeric>
 
+#include "build/heaviest.hpp"
 #include "kernels/kernels.hpp"
 #include "runtime/threads.hpp"
 #include "search/hits.hpp"
@@ -26,7 +26,7 @@ class Grouping {
 
     bool run(const Vector<uint32_t>& weights, size_t n_threads, Vector<uint32_t>& leader_of,
              Vector<uint32_t>& leaders) {
-        leader_of.assign(n_, NONE);
+        leader_of.assign(n_, NO_LEADER);
         if (too_dense()) return false;
         const Vector<uint32_t> order = heaviest_first(weights);
         Tables tables;
@@ -42,6 +42,7 @@ class Grouping {
     }
 
   private:
+    static constexpr uint32_t NO_LEADER = 0xffffffff;
     static constexpr size_t MOST_KEYS = 600;  // per code, on average: 34 active bits
     static constexpr size_t ROUND = 1 << 13, PIECE = 1 << 9, FILED = 1 << 7;
     static constexpr size_t PARTS = 4;  // of a table, filled in parallel
@@ -113,13 +114,13 @@ class Grouping {
                 tables_[1 - removed].prefetch(next_.back());
             });
         }
-        // The nearest leader within two bits of the code fetched last, the heaviest of several, or NONE.
-        // Prefetches for the next code.
-        uint32_t nearest(uint32_t next_row) {
+        // The nearest leader within two bits of the code fetched last, the heaviest of several, or NO_LEADER.
+        // Prefetches for the next code, if there is one.
+        uint32_t nearest(const uint32_t* next_row) {
             const uint64_t* const code = of_.code(next_row_);
             std::swap(hashes_, next_);
-            if (next_row != NONE) fetch(next_row);
-            uint32_t best = NONE;
+            if (next_row) fetch(*next_row);
+            uint32_t best = NO_LEADER;
             const auto look = [&](uint32_t table, uint64_t hash, uint32_t distance) {
                 tables_[table].part(hash).each(hash, [&](uint32_t leader) {
                     if (leader < best && of_.words_.distance(of_.code(leaders_[leader]), code) == distance)
@@ -129,7 +130,7 @@ class Grouping {
             // The leader without one bit is the code, or the code without one bit is the leader.
             look(1, hashes_[0], 1);
             for (size_t i = 1; i < hashes_.size(); ++i) look(0, hashes_[i], 1);
-            if (best != NONE) return best;
+            if (best != NO_LEADER) return best;
             const size_t n_near = hashes_.size();
             tables_[2].prefetch(hashes_[0]);
             for (size_t i = 1; i < n_near; ++i) tables_[1].prefetch(hashes_[i]);
@@ -147,7 +148,7 @@ class Grouping {
         const Grouping& of_;
         const Tables& tables_;
         const Vector<uint32_t>& leaders_;
-        uint32_t next_row_ = NONE;
+        uint32_t next_row_ = 0;
         std::vector<uint64_t> hashes_, next_;  // of this code, and of the one after it
     };
 
@@ -158,16 +159,6 @@ class Grouping {
         return n_keys > MOST_KEYS * n_;
     }
 
-    // A counting sort; rows of equal weight keep their order.
-    Vector<uint32_t> heaviest_first(const Vector<uint32_t>& weights) const {
-        const uint32_t heaviest = n_ ? *std::max_element(weights.begin(), weights.end()) : 0;
-        Vector<uint32_t> starts(size_t(heaviest) + 2, 0), order(n_);
-        for (const uint32_t weight : weights) ++starts[heaviest - weight + 1];
-        std::partial_sum(starts.begin(), starts.end(), starts.begin());
-        for (uint32_t row = 0; row < n_; ++row) order[starts[heaviest - weights[row]]++] = row;
-        return order;
-    }
-
     // The codes of one round look for a leader of the rounds before, in parallel.
     void follow_earlier(const Vector<uint32_t>& order, size_t begin, size_t end, size_t n_threads,
                         const Tables& tables, const Vector<uint32_t>& leaders,
@@ -176,7 +167,7 @@ class Grouping {
             Seeker seeker(*this, tables, leaders);
             seeker.fetch(order[begin + first]);
             for (size_t i = begin + first; i < begin + past; ++i)
-                leader_of[order[i]] = seeker.nearest(i + 1 < begin + past ? order[i + 1] : NONE);
+                leader_of[order[i]] = seeker.nearest(i + 1 < begin + past ? &order[i + 1] : nullptr);
         });
     }
 
@@ -188,8 +179,8 @@ class Grouping {
         Vector<uint64_t> recent;  // codes of the new leaders
         for (size_t i = begin; i < end; ++i) {
             uint32_t& leader = leader_of[order[i]];
-            if (leader == NONE) leader = nearest_of(recent, n_earlier, code(order[i]));
-            if (leader != NONE) continue;
+            if (leader == NO_LEADER) leader = nearest_of(recent, n_earlier, code(order[i]));
+            if (leader != NO_LEADER) continue;
             leader = uint32_t(leaders.size());
             leaders.push_back(order[i]);
             recent.insert(recent.end(), code(order[i]), code(order[i]) + words_.count());
@@ -216,7 +207,7 @@ class Grouping {
     const uint64_t* code(uint32_t row) const { return codes_.data() + size_t(row) * words_.count(); }
 
     // The nearest of some leaders, numbered from `first` on, within two bits of a code, the heaviest of
-    // several, or NONE.
+    // several, or NO_LEADER.
     uint32_t nearest_of(const Vector<uint64_t>& leaders, size_t first, const uint64_t* code) {
         const size_t n = leaders.size() / words_.count();
         near_.clear();
@@ -224,7 +215,7 @@ class Grouping {
                                 near_.room(n + SPARE_HITS)));
         const Hit* const best = std::min_element(
             near_.begin(), near_.end(), [](const Hit& a, const Hit& b) { return a.distance < b.distance; });
-        return best == near_.end() ? NONE : best->row;
+        return best == near_.end() ? NO_LEADER : best->row;
     }
 
     // Files a leader under its code with up to two bits less.

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <array>
-#include <numeric>
 
+#include "build/heaviest.hpp"
 #include "runtime/threads.hpp"
 #include "search/finder.hpp"
 
@@ -49,31 +49,28 @@ class NeighbourLists {
 
     // Orders the codes with most items, the heaviest first. False if they have too few of all items.
     bool order_heaviest() {
-        order_.resize(segment_.n_codes());
-        std::iota(order_.begin(), order_.end(), 0);
-        const auto heavier = [&](uint32_t a, uint32_t b) {
-            const size_t of_a = segment_.count(a), of_b = segment_.count(b);
-            return of_a != of_b ? of_a > of_b : a < b;
-        };
-        const auto end = order_.begin() + std::ptrdiff_t(most_);
-        std::nth_element(order_.begin(), end, order_.end(), heavier);
-        std::sort(order_.begin(), end, heavier);
+        Vector<uint32_t> weights(segment_.n_codes());
+        for (size_t row = 0; row < weights.size(); ++row) weights[row] = uint32_t(segment_.size(row));
+        order_ = heaviest_first(weights);
         size_t n_held = 0;
-        for (size_t at = 0; at < most_; ++at) n_held += segment_.count(order_[at]);
+        for (size_t at = 0; at < most_; ++at) n_held += weights[order_[at]];
         return double(n_held) >= LEAST_HELD * double(segment_.n_items());
     }
 
     void find(size_t begin, size_t end, size_t n_threads) {
         share(end - begin, n_threads, PIECE, stop_, [&](size_t first, size_t last) {
             Finder<W> finder(segment_, kernels_);
-            Hits near;
+            std::vector<Hits> near(last - first);
+            std::vector<Asked> asked(last - first);
+            for (size_t i = 0; i < near.size(); ++i) {
+                const size_t at = begin + first + i;
+                asked[i] = {segment_.code(order_[at]), at < n_far_ ? 3u : 2u, &near[i]};
+            }
             Work work(&stop_);
-            for (size_t at = begin + first; at < begin + last; ++at) {
-                const uint64_t* code = segment_.code(order_[at]);
-                const uint32_t radius = at < n_far_ ? 3 : 2;
-                near.clear();
-                finder.within(finder.choose(code, radius), code, radius, near, work);
-                keep(order_[at], near, pieces_[at / PIECE]);
+            finder.within(asked, {}, work);
+            for (size_t i = 0; i < near.size(); ++i) {
+                const size_t at = begin + first + i;
+                keep(order_[at], near[i], pieces_[at / PIECE]);
             }
         });
     }
@@ -100,7 +97,7 @@ class NeighbourLists {
             if (far && 4.0 * double(n_rows_ + bounds[3] - bounds[0]) > FAR_SHARE * budget_)
                 n_far_ = n_accepted_;
             const size_t size = bounds[n_accepted_ < n_far_ ? 3 : 2] - bounds[0];
-            if (4.0 * double(n_rows_ + size) > budget_ || n_rows_ + size >= NONE) return false;
+            if (4.0 * double(n_rows_ + size) > budget_ || n_rows_ + size >= MOST_ITEMS) return false;
             n_rows_ += size;
         }
         return true;
@@ -139,7 +136,7 @@ class NeighbourLists {
     const size_t most_;
     const double budget_;
     Stop& stop_;
-    std::vector<uint32_t> order_;
+    Vector<uint32_t> order_;
     std::vector<Piece> pieces_;
     size_t n_accepted_ = 0, n_rows_ = 0;
 };

@@ -102,7 +102,7 @@ Segments plain(const HeldSegments& segments) {
 nb::tuple build_segment(In<uint64_t, 2> words, std::optional<In<int64_t, 1>> ids, uint32_t levels,
                         uint32_t n_chunks, bool groups, size_t n_far, size_t n_listed, double budget) {
     const size_t n = words.shape(0), n_words = words.shape(1);
-    expect(n < NONE, "a segment holds less than 2^32 items");
+    expect(n < MOST_ITEMS, "a segment holds less than 2^32 items");
     expect((!ids || ids->shape(0) == n) && n_words >= 1 && n_words <= MAX_WORDS, "words and ids do not fit");
     const size_t n_threads = std::max(1u, std::thread::hardware_concurrency());
     const BuildOptions options{levels, n_chunks, groups, n_far, n_listed, budget, n_threads};

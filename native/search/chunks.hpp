@@ -39,7 +39,7 @@ class ChunksPlan {
             if (!flips) break;
             const uint64_t* mask = masks_.data() + c * n_words;
             for (size_t w = 0; w < n_words; ++w) part[w] = asked.query[w] & mask[w];
-            add_probe(part, c, NO_FLIP);
+            add_probe(part, c, {});
             if (*flips == 0) continue;
             for (size_t w = 0; w < n_words; ++w)
                 for (uint64_t rest = mask[w]; rest; rest &= rest - 1) {
@@ -75,13 +75,13 @@ class ChunksPlan {
     }
 
   private:
-    static constexpr uint32_t NO_FLIP = NONE;
     static constexpr size_t MANY_PROBES = 1 << 10;
     static constexpr size_t AHEAD = 16;  // probes whose codes are being prefetched
 
     // A part of a query, or the part with one bit flipped.
     struct Probe {
-        uint32_t asked, chunk, flipped;
+        uint32_t asked, chunk;
+        std::optional<uint32_t> flipped;
         size_t from, to;  // first the place of its bucket's start, then the bucket's rows
     };
 
@@ -94,7 +94,7 @@ class ChunksPlan {
         return most - 1;
     }
 
-    void add_probe(const uint64_t* part, uint32_t chunk, uint32_t flipped) {
+    void add_probe(const uint64_t* part, uint32_t chunk, std::optional<uint32_t> flipped) {
         const Segment& segment = target_.segment;
         const size_t size = segment.chunks.starts.size / segment.n_chunks - 1;
         const size_t at = chunk * (size + 1) + (target_.words.hash(part) & (size - 1));
@@ -124,7 +124,8 @@ class ChunksPlan {
             return (code[w] ^ query[w]) & masks_[c * n_words + w];
         };
         for (size_t w = 0; w < n_words; ++w) {
-            const uint64_t flip = probe.flipped / 64 == w ? uint64_t(1) << (probe.flipped % 64) : 0;
+            const bool here = probe.flipped && *probe.flipped / 64 == w;
+            const uint64_t flip = here ? uint64_t(1) << (*probe.flipped % 64) : 0;
             if (differing(probe.chunk, w) != flip) return;
         }
         for (size_t earlier = 0; earlier < probe.chunk; ++earlier) {

@@ -17,6 +17,11 @@ inline constexpr double COMPARE_PLANES = 0.1;
 // ns per word of a code: comparing a query with codes stored one after the other.
 inline constexpr double COMPARE_WORD = 0.2;
 
+// Bits: planes are used for radii up to this.
+inline constexpr unsigned MOST_PLANES_RADIUS = 64;
+// Codes: up to so many have planes in a segment without deletion keys. Planes add half to its size.
+inline constexpr size_t LEAN_PLANES = 1 << 16;
+
 // Accesses per bucket of deletion keys: its start and its rows.
 inline constexpr double TOUCHES_PER_KEY = 2;
 // Share of an access per probe of a chunk, and per candidate it leads to: several are prefetched at a time.
@@ -24,6 +29,11 @@ inline constexpr double CHUNK_TOUCHES = 0.5;
 
 // ns: starting on groups; per near group; per word of all codes, for the codes of the groups that are near.
 inline constexpr double GROUPS_START = 1500, NEAR_GROUP = 25, GROUP_WORD = 0.03;
+
+// Leaders: after each so many, the number of near groups is estimated anew.
+inline constexpr size_t LEADERS_PER_ESTIMATE = 2048;
+// Groups are given up for a scan if the estimate from some of the leaders is so many times too high.
+inline constexpr double SURELY_TOO_MANY = 2;
 
 // Bits: larger radii than this have no deletion plan, whatever tables there are.
 inline constexpr unsigned MOST_DELETIONS = 3;

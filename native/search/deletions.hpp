@@ -43,14 +43,13 @@ class DeletionsPlan {
 
   private:
     static constexpr size_t MANY_CANDIDATES = 1 << 20;
-    static constexpr uint32_t NO_BIT = NONE;
 
     struct Key {
         CodeBuffer<W> words;
         uint64_t hash;
-        uint32_t removed;   // bits of the query
-        uint32_t level;     // the table: 0 for the hash table of whole codes
-        uint32_t added;     // the bit that was added, or NO_BIT
+        uint32_t removed;  // bits of the query
+        uint32_t level;    // the table: 0 for the hash table of whole codes
+        std::optional<uint16_t> added;
         uint32_t from, to;  // the rows of its bucket
     };
     // A row that is filed under the hash of a key.
@@ -65,7 +64,7 @@ class DeletionsPlan {
         for_each_deletion(words, query, radius, [&](const uint64_t* key, uint32_t removed) {
             const uint64_t hash = words.hash(key);
             const uint32_t most = std::min(segment.levels, radius - removed);
-            for (uint32_t level = 0; level <= most; ++level) add_key(key, hash, removed, level, NO_BIT);
+            for (uint32_t level = 0; level <= most; ++level) add_key(key, hash, removed, level, {});
             // Codes with one bit more than the tables remove are filed under the key and one of their bits.
             if (removed + segment.levels < radius) add_longer_keys(query, key, removed);
         });
@@ -78,11 +77,12 @@ class DeletionsPlan {
             for (uint64_t rest = target_.segment.used[w] & ~query[w]; rest; rest &= rest - 1) {
                 longer[w] = key[w] | (rest & -rest);
                 add_key(longer, words.hash(longer), removed, target_.segment.levels,
-                        uint32_t(64 * w + size_t(std::countr_zero(rest))));
+                        uint16_t(64 * w + size_t(std::countr_zero(rest))));
                 longer[w] = key[w];
             }
     }
-    void add_key(const uint64_t* words, uint64_t hash, uint32_t removed, uint32_t level, uint32_t added) {
+    void add_key(const uint64_t* words, uint64_t hash, uint32_t removed, uint32_t level,
+                 std::optional<uint16_t> added) {
         Key& key = *keys_.room(1);
         keys_.add(1);
         std::copy_n(words, target_.words.count(), key.words);
@@ -116,22 +116,19 @@ class DeletionsPlan {
     }
 
     void look_up(const Key& key, Hits& out) const {
-        const uint32_t row = target_.segment.find(target_.words, key.words, key.hash);
-        if (row != NONE) out.push_back(target_.hit(row, key.removed));
+        if (const auto row = target_.segment.find(target_.words, key.words, key.hash))
+            out.push_back(target_.hit(*row, key.removed));
     }
     void add_candidates(uint32_t k) {
         const Segment& segment = target_.segment;
         const Key& key = keys_[k];
         const Span<uint32_t>& rows = segment.keys[key.level - 1].rows;
-        uint32_t before = NONE;
         for (size_t at = key.from; at < key.to; ++at) {
-            const uint32_t row = rows[at];
             // A row with two keys in one bucket stands there twice in a row.
-            if (row != before && row < segment.n_codes()) {
-                candidates_.push_back({row, k});
-                __builtin_prefetch(segment.code(row));
-            }
-            before = row;
+            const uint32_t row = rows[at];
+            if ((at > key.from && row == rows[at - 1]) || row >= segment.n_codes()) continue;
+            candidates_.push_back({row, k});
+            __builtin_prefetch(segment.code(row));
         }
     }
     void check_candidates(const uint64_t* query, Hits& out, Work& work) {
@@ -141,10 +138,10 @@ class DeletionsPlan {
             const Key& key = keys_[candidate.key];
             const uint64_t* code = target_.segment.code(candidate.row);
             const uint32_t extra = words.active(code) - words.shared(code, query);
-            const uint32_t expected = key.level + (key.added != NO_BIT);
+            const uint32_t expected = key.level + key.added.has_value();
             // Each code is found once: exactly one key equals code & query, and exactly one added bit is the
             // lowest.
-            const bool lowest = key.added == NO_BIT || lowest_extra(code, query) == key.added;
+            const bool lowest = !key.added || lowest_extra(code, query) == key.added;
             if (extra == expected && lowest && is_shared(code, query, key))
                 out.push_back(target_.hit(candidate.row, extra + key.removed));
         }
@@ -156,18 +153,17 @@ class DeletionsPlan {
             if ((code[w] & query[w]) != (key.words[w] & query[w])) return false;
         return true;
     }
-    uint32_t lowest_extra(const uint64_t* code, const uint64_t* query) const {
+    std::optional<uint16_t> lowest_extra(const uint64_t* code, const uint64_t* query) const {
         for (size_t w = 0; w < target_.words.count(); ++w)
             if (const uint64_t extra = code[w] & ~query[w])
-                return uint32_t(64 * w + size_t(std::countr_zero(extra)));
-        return NO_BIT;
+                return uint16_t(64 * w + size_t(std::countr_zero(extra)));
+        return {};
     }
 
     // Radius 0 and 1 without tables: looks up the query, and the query with each bit flipped.
     void find_flipped(const uint64_t* query, uint32_t radius, Hits& out, Work& work) const {
         const auto look_up = [&](const uint64_t* code, uint32_t distance) {
-            const uint32_t row = target_.find(code);
-            if (row != NONE) out.push_back(target_.hit(row, distance));
+            if (const auto row = target_.find(code)) out.push_back(target_.hit(*row, distance));
             work.compare(1);
         };
         look_up(query, 0);

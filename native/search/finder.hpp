@@ -26,8 +26,7 @@ class Finder {
         const Segment& segment = target_.segment;
         if (radius == 0 && segment.slots.size && (!asked || asked == Plan::lookup)) return {Plan::lookup};
         if (!asked || asked == Plan::neighbours)
-            if (const uint32_t row = neighbours_.listed_row(query, radius); row != NONE)
-                return {Plan::neighbours, row};
+            if (const auto row = neighbours_.listed_row(query, radius)) return {Plan::neighbours, *row};
         Plan best = Plan::scan;
         double lowest = scan_.cost_per_code(query, radius) * double(segment.n_codes());
         if (asked == Plan::scan) return {best};
@@ -43,24 +42,6 @@ class Finder {
         return {best};
     }
 
-    // One query by a plan that choose() returned.
-    void within(Choice choice, const uint64_t* query, uint32_t radius, Hits& out, Work& work) {
-        switch (choice.plan) {
-            case Plan::lookup: lookup_.find(query, out, work); break;
-            case Plan::neighbours: neighbours_.find(choice.row, radius, out, work); break;
-            case Plan::deletions: deletions_.find(query, radius, out, work); break;
-            case Plan::chunks:
-                chunks_.start({query, radius, &out}, work);
-                chunks_.finish(work);
-                break;
-            case Plan::groups:
-                if (!groups_.find(query, radius, false, out, work)) scan_.find(query, radius, out, work);
-                break;
-            case Plan::scan: scan_.find(query, radius, out, work); break;
-        }
-        work.answered(choice.plan);
-    }
-
     // Adds to the hits of each query, in no order.
     void within(const std::vector<Asked>& asked, AskedPlan plan, Work& work) {
         const auto at_zero = [](const Asked& one) { return one.radius == 0; };
@@ -68,19 +49,8 @@ class Finder {
             return lookup_.find_all(asked, work);
         if (!plan) lookup_.prefetch(asked);
         scanned_.clear();
-        for (const Asked& one : asked) {
-            Choice choice = choose(one.query, one.radius, plan);
-            if (choice.plan == Plan::groups &&
-                !groups_.find(one.query, one.radius, plan == Plan::groups, *one.out, work))
-                choice.plan = Plan::scan;
-            switch (choice.plan) {
-                case Plan::groups: break;
-                case Plan::scan: scanned_.push_back(one); break;
-                case Plan::chunks: chunks_.start(one, work); break;
-                default: within(choice, one.query, one.radius, *one.out, work); continue;
-            }
-            work.answered(choice.plan);
-        }
+        for (const Asked& one : asked)
+            work.answered(start(one, choose(one.query, one.radius, plan), plan == Plan::groups, work));
         chunks_.finish(work);
         if (!scanned_.empty()) scan_.find_all(scanned_, work);
     }
@@ -88,6 +58,22 @@ class Finder {
     const Words<W>& words() const { return target_.words; }
 
   private:
+    // Finds the hits of a query now, or with those of all others; returns the plan that finds them.
+    Plan start(const Asked& one, Choice choice, bool force_groups, Work& work) {
+        const auto& [query, radius, out] = one;
+        switch (choice.plan) {
+            case Plan::lookup: lookup_.find(query, *out, work); break;
+            case Plan::neighbours: neighbours_.find(choice.row, radius, *out, work); break;
+            case Plan::deletions: deletions_.find(query, radius, *out, work); break;
+            case Plan::chunks: chunks_.start(one, work); break;
+            case Plan::groups:
+                if (groups_.find(query, radius, force_groups, *out, work)) break;
+                [[fallthrough]];
+            case Plan::scan: scanned_.push_back(one); return Plan::scan;
+        }
+        return choice.plan;
+    }
+
     const Target<W> target_;
     LookupPlan<W> lookup_;
     NeighboursPlan<W> neighbours_;

@@ -7,9 +7,6 @@
 
 namespace kinhash {
 
-// Leaders after which the number of near groups can be estimated.
-inline constexpr size_t LEADER_BLOCK = 4 * PLANE_CODES;
-
 template <size_t W>
 class GroupsPlan {
   public:
@@ -48,13 +45,15 @@ class GroupsPlan {
         const double scan_cost = scan_.cost_per_code(query, radius) * double(segment.n_codes());
         near_.clear();
         size_t n_near = 0, counted = 0;
-        for (size_t first = 0; first < n; first += LEADER_BLOCK) {
-            const size_t seen = std::min(first + LEADER_BLOCK, n);
+        constexpr size_t BLOCK = costs::LEADERS_PER_ESTIMATE;
+        static_assert(BLOCK % PLANE_CODES == 0);
+        for (size_t first = 0; first < n; first += BLOCK) {
+            const size_t seen = std::min(first + BLOCK, n);
             scan_.scan_leaders(query, radius + segment.group_radius, first, seen, near_, work);
             for (; counted < near_.size(); ++counted) n_near += near_[counted].more + size_t(1);
-            // An estimate from some of the leaders must exceed the limit twice.
-            const size_t expected = n_near * (seen < n ? n / 2 : n) / seen;
-            if (!forced && costs::NEAR_GROUP * double(expected) > scan_cost) return false;
+            const double expected = double(n_near) * double(n) / double(seen);
+            const double limit = scan_cost * (seen < n ? costs::SURELY_TOO_MANY : 1);
+            if (!forced && costs::NEAR_GROUP * expected > limit) return false;
         }
         return true;
     }

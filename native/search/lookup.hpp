@@ -13,8 +13,7 @@ class LookupPlan {
     explicit LookupPlan(const Target<W>& target) : target_(target) {}
 
     void find(const uint64_t* query, Hits& out, Work& work) const {
-        const uint32_t row = target_.find(query);
-        if (row != NONE) out.push_back(target_.hit(row, 0));
+        if (const auto row = target_.find(query)) out.push_back(target_.hit(*row, 0));
         work.compare(1);
     }
 
@@ -25,9 +24,9 @@ class LookupPlan {
         for (size_t i = 0; i < asked.size(); ++i) {
             const auto& [hash, likely] = first_[i];
             const uint64_t* const query = asked[i].query;
-            const bool is_first = likely != NONE && target_.words.equal(segment.code(likely), query);
-            const uint32_t row = is_first ? likely : segment.find(target_.words, query, hash);
-            if (row != NONE) asked[i].out->push_back(target_.hit(row, 0));
+            const bool is_first = likely && target_.words.equal(segment.code(*likely), query);
+            if (const auto row = is_first ? likely : segment.find(target_.words, query, hash))
+                asked[i].out->push_back(target_.hit(*row, 0));
         }
         work.answered(Plan::lookup, asked.size());
         work.compare(asked.size());
@@ -42,8 +41,8 @@ class LookupPlan {
             if (starts.size) __builtin_prefetch(starts.data + Segment::LISTED_BITS * row);
         });
         for (size_t i = 0; i < asked.size() && starts.size; ++i) {
-            const size_t at = Segment::LISTED_BITS * size_t(first_[i].row);
-            if (first_[i].row != NONE && starts[at] < starts[at + 1])
+            const size_t at = Segment::LISTED_BITS * size_t(first_[i].row.value_or(0));
+            if (first_[i].row && starts[at] < starts[at + 1])
                 __builtin_prefetch(segment.neighbours.rows.data + starts[at]);
         }
     }
@@ -52,7 +51,7 @@ class LookupPlan {
     // Most queries that are stored stand at the first slot of their hash.
     struct First {
         uint64_t hash;
-        uint32_t row;  // the code at the first slot, or NONE
+        std::optional<uint32_t> row;  // the code at the first slot
     };
 
     // Finds the code at each query's first slot, prefetches it and calls f(row).
@@ -67,10 +66,11 @@ class LookupPlan {
         }
         for (First& one : first_) {
             const uint32_t slot = segment.slots[one.hash & mask];
-            one.row = slot && slot <= segment.n_codes() ? slot - 1 : NONE;
-            if (one.row == NONE) continue;
-            __builtin_prefetch(segment.code(one.row));
-            f(one.row);
+            one.row.reset();
+            if (!slot || slot > segment.n_codes()) continue;
+            one.row = slot - 1;
+            __builtin_prefetch(segment.code(slot - 1));
+            f(slot - 1);
         }
     }
 

@@ -22,7 +22,7 @@ using AskedPlan = std::optional<Plan>;
 // How to answer a query; for neighbours also the row whose list answers it.
 struct Choice {
     Plan plan;
-    uint32_t row = NONE;
+    uint32_t row = 0;
 };
 
 // Which plans answered, and how many codes they compared. Polls as it counts.
@@ -64,7 +64,9 @@ struct Target {
     Target(const Segment& of, const Kernels& by, uint8_t as)
         : segment(of), kernels(by), words(of.n_words), number(as) {}
     Hit hit(uint32_t row, uint32_t distance) const { return {row, number, 0, uint16_t(distance)}; }
-    uint32_t find(const uint64_t* code) const { return segment.find(words, code, words.hash(code)); }
+    std::optional<uint32_t> find(const uint64_t* code) const {
+        return segment.find(words, code, words.hash(code));
+    }
 };
 
 // The words of one code.

@@ -23,10 +23,11 @@ class ScanPlan {
     }
     // Whether scan_planes() may be used for this query.
     bool has_planes(const uint64_t* query, uint32_t radius) const {
-        return SegmentPlanes::all_codes(target_.segment) && suits_planes(query, radius);
+        const Segment& segment = target_.segment;
+        return (segment.levels > 0 || segment.n_codes() <= costs::LEAN_PLANES) && suits_planes(query, radius);
     }
     bool suits_planes(const uint64_t* query, uint32_t radius) const {
-        return planes_ && radius <= MOST_PLANES_RADIUS && target_.words.active(query) <= MOST_PLANES;
+        return planes_ && radius <= costs::MOST_PLANES_RADIUS && target_.words.active(query) <= MOST_PLANES;
     }
 
     // Rows [begin, end).
@@ -73,13 +74,6 @@ class ScanPlan {
         work.compare(n);
     }
 
-    void find(const uint64_t* query, uint32_t radius, Hits& out, Work& work) const {
-        const size_t n = target_.segment.n_codes();
-        if (!has_planes(query, radius)) return scan(query, radius, 0, n, out, work);
-        for (size_t first = 0; first < n; first += PLANES_BLOCK)
-            scan_planes(query, radius, first, std::min(first + PLANES_BLOCK, n), out, work);
-    }
-
     // All queries over one block of codes before the next block comes in from memory.
     void find_all(const std::vector<Asked>& asked, Work& work) {
         plain_.clear();
@@ -91,8 +85,6 @@ class ScanPlan {
     }
 
   private:
-    static constexpr uint32_t MOST_PLANES_RADIUS = 64;
-
     template <typename Scan>
     void in_blocks(const std::vector<Asked>& asked, size_t size, Scan scan, Work& work) const {
         const size_t n = target_.segment.n_codes();

@@ -1,12 +1,12 @@
 // Bit planes of codes, for fast scans with sparse queries: made when first needed, then kept in memory.
 #pragma once
 
+#include <algorithm>
 #include <mutex>
 #include <utility>
-#include <vector>
 
 #include "kernels/kernels.hpp"
-#include "structures/segment.hpp"
+#include "runtime/memory.hpp"
 
 namespace kinhash {
 
@@ -39,12 +39,9 @@ class Planes {
     uint32_t most_active_ = 0;
 };
 
-// The planes of one segment. Those of all codes would add half to the size of a lean segment, so it has none.
+// The planes of one segment.
 struct SegmentPlanes {
     Planes leaders, codes;
-    static bool all_codes(const Segment& segment) {
-        return segment.levels > 0 || segment.n_codes() <= 1 << 16;
-    }
 };
 
 }  // namespace kinhash

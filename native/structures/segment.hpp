@@ -10,6 +10,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <stdexcept>
 #include <vector>
 
@@ -25,7 +26,8 @@ struct Span {
     const T& operator[](size_t i) const { return data[i]; }
 };
 
-inline constexpr uint32_t NONE = 0xffffffff;
+// Items, rows and keys are numbered in 32 bits.
+inline constexpr size_t MOST_ITEMS = 0xffffffff;
 
 // Slots of the hash table for so many rows. A slot holds row + 1, or 0 if it is empty.
 inline size_t n_slots(size_t n_rows) { return std::bit_ceil(std::max<size_t>(4, n_rows + n_rows / 2)); }
@@ -144,16 +146,16 @@ struct Segment : SegmentArrays<Span> {
         return total;
     }
 
-    // The row of `code`, or NONE.
+    // The row of `query`, if it is stored.
     template <size_t W>
-    uint32_t find(const Words<W>& words, const uint64_t* query, uint64_t hash) const {
+    std::optional<uint32_t> find(const Words<W>& words, const uint64_t* query, uint64_t hash) const {
         const size_t mask = slots.size - 1;
         for (size_t at = hash & mask, tries = 0; tries <= mask; at = (at + 1) & mask, ++tries) {
             const uint32_t slot = slots[at];
-            if (slot == 0) return NONE;
+            if (slot == 0) return {};
             if (slot <= n_codes() && words.equal(code(slot - 1), query)) return slot - 1;
         }
-        return NONE;
+        return {};
     }
 };
 

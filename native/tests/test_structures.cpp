@@ -111,10 +111,10 @@ TEST(a_segment_finds_its_codes_and_no_others) {
     std::set<uint64_t> stored(codes.begin(), codes.end());
     CHECK(segment.n_codes() == stored.size() && segment.n_items() == codes.size());
     for (const uint64_t code : codes) {
-        const uint32_t row = segment.find(words, &code, words.hash(&code));
-        CHECK(row != NONE && *segment.code(row) == code);
+        const std::optional<uint32_t> row = segment.find(words, &code, words.hash(&code));
+        CHECK(row && *segment.code(*row) == code);
         const uint64_t other = code ^ uint64_t(1) << 50;
-        CHECK(segment.find(words, &other, words.hash(&other)) == NONE);
+        CHECK(!segment.find(words, &other, words.hash(&other)));
     }
 }
 
