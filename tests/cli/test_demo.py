@@ -86,6 +86,7 @@ def test_the_multimodal_demo_runs_end_to_end(run, tmp_path):
 def test_the_demo_runs_end_to_end(run, tmp_path):
     done = run("demo", "--out", tmp_path / "demo", "--format", "json")
     assert done.code == 0
-    assert {row["method"] for row in json.loads(done.out)} == {"SparseHash", "NNHash", "LSH"}
+    methods = {row["method"] for row in json.loads(done.out)}
+    assert methods == {"SparseHash", "NNHash", "LSH", "ClassCode"}
     assert kinhash.load(tmp_path / "demo" / "model.kinhash").n_bits == 64
     assert "<html" in (tmp_path / "demo" / "report.html").read_text()
