@@ -43,6 +43,7 @@ def test_an_existing_report_is_kept(run, tmp_path):
     done = run("demo", "--out", tmp_path)
     assert done.code == 1
     assert "already holds report.html" in done.err
+    assert "or pass --force to overwrite." in done.err
     assert (tmp_path / "report.html").read_text() == "precious"
 
 

@@ -59,13 +59,15 @@ def compare(
 
     from kinhash.cli import inputs
     from kinhash.cli.messages import note
-    from kinhash.cli.results import emit
+    from kinhash.cli.names import in_options
+    from kinhash.cli.results import emit, shown
+    from kinhash.codes import MAX_BITS
     from kinhash.progress import progress_bar
-    from kinhash.show.tables import render
     from kinhash.studies import comparison
 
     plan = comparison.planned(
-        [name.strip() for name in methods.split(",")], options.whole_numbers(bits, "--bits")
+        [name.strip() for name in methods.split(",")],
+        options.whole_numbers(bits, "--bits", low=1, high=MAX_BITS, example="48,64"),
     )
     dataset = inputs.load_data(data, features=features, labels=labels, ids=ids, root=root)
     refused: list[str] = []
@@ -83,8 +85,8 @@ def compare(
     if not compared:
         raise InvalidInputError(" ".join(refused))
     for sentence in refused:
-        note(f"warning: {sentence}")
-    emit(render(comparison.rows(compared), output.value))
+        note(f"warning: {in_options(sentence, ['compare'])}")
+    emit(shown(comparison.rows(compared), output))
     for sentence in comparison.verdict(compared):
         note(sentence)
     if out is not None:

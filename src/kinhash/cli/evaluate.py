@@ -71,8 +71,8 @@ def evaluate(
     from kinhash.methods import HashMethod
 
     wanted = {
-        "radii": options.whole_numbers(radii, "--radii"),
-        "at": options.whole_numbers(at, "--at"),
+        "radii": options.whole_numbers(radii, "--radii", low=0, example="0,2"),
+        "at": options.whole_numbers(at, "--at", low=1, example="10,5000"),
     }
     method = inputs.load_model(model)
     if queries is not None:
@@ -180,22 +180,20 @@ def _of_directions(
 
 
 def _shown_directions(rows: list[dict[str, Any]], output: options.Format) -> str:
-    from kinhash.show.tables import render
+    from kinhash.cli.results import shown
 
-    if output is options.Format.JSON:
-        return render(rows, "json")
-    if output is options.Format.CSV:
-        return render(rows, "csv")
+    if output is not options.Format.TABLE:
+        return shown(rows, output)
     # Precision and recall, and much else, are in the other formats: a table should fit a terminal.
     sides, measures = ("query", "database", "unique_codes", "mean_active"), ("map", "mp", "f1")
-    shown = [
+    brief = [
         {k: v for k, v in row.items() if k in sides or k.partition("@")[0] in measures}
         for row in rows
     ]
     facts = {k: v for k, v in _content(rows[0]).items() if isinstance(v, str | int)}
     for side in ("query", "database"):
         del facts[side]
-    return f"{render(shown, 'table')}\n\n{render([facts], 'table')}"
+    return f"{shown(brief, output)}\n\n{shown([facts], output)}"
 
 
 def _check_apart(queries: str, data: str) -> None:
@@ -221,14 +219,13 @@ def _labels(dataset: "Dataset") -> Any:  # noqa: ANN401 - an array
 
 
 def _shown(measures: dict[str, Any], output: options.Format) -> str:
-    from kinhash.cli.results import as_json
-    from kinhash.show.tables import render
+    from kinhash.cli.results import as_json, shown
 
     if output is options.Format.JSON:
         return as_json(measures)
     if output is options.Format.CSV:
-        return render([measures], "csv")
-    return f"{render(_by_condition(measures), 'table')}\n\n{render([_content(measures)], 'table')}"
+        return shown([measures], output)
+    return f"{shown(_by_condition(measures), output)}\n\n{shown([_content(measures)], output)}"
 
 
 def _by_condition(measures: dict[str, Any]) -> list[dict[str, Any]]:

@@ -50,9 +50,8 @@ def reproduce(
     """
     from kinhash.cli import inputs
     from kinhash.cli.messages import note
-    from kinhash.cli.results import emit
+    from kinhash.cli.results import emit, shown
     from kinhash.progress import progress_bar
-    from kinhash.show.tables import render
     from kinhash.studies import experiments
     from kinhash.studies.paper.reproduction import REPORT
 
@@ -61,5 +60,5 @@ def reproduce(
     with progress_bar("Reproducing") as report:
         found = experiments.reproduce(experiment, data, out, splits=splits, report=report)
     rows = found.shown if output is options.Format.TABLE else found.numbers
-    emit(render(rows, output.value))
+    emit(shown(rows, output))
     note(f"Wrote {out / REPORT}: open it in a browser.")

@@ -182,16 +182,20 @@ def _fit_and_save(model: "AnyMethod", dataset: "Dataset", rows: options.Rows, ou
 
 
 def _described(codes: "Codes") -> str:
+    from kinhash.cli.messages import counted
+
     return (
-        f"{codes.n_active.mean():.1f} of them active, {codes.n_unique:,} different codes for "
-        f"{len(codes):,} training rows"
+        f"{codes.n_active.mean():.1f} of them active, "
+        f"{counted(codes.n_unique, 'different code')} for {counted(len(codes), 'training row')}"
     )
 
 
 def _training_rows(model: "AnyMethod", dataset: "Dataset", rows: options.Rows) -> tuple[Any, str]:
     """Return the rows to train on, and how to say so; all of them as a slice, so not copied."""
+    from kinhash.cli.messages import counted
+
     if rows is options.Rows.ALL:
-        return slice(None), f"all {len(dataset):,} rows"
+        return slice(None), f"all {counted(len(dataset), 'row')}"
     import numpy as np
 
     from kinhash.methods import MultimodalMethod

@@ -31,7 +31,7 @@ KINDS: dict[type[HashMethod], str] = {
     SparseHash: "sparse",
     NNHash: "dense",
     LSH: "dense, random",
-    ClassCode: "the control",
+    ClassCode: "control",
 }
 """The methods, each with its own defaults, and how the page calls them."""
 
@@ -145,8 +145,8 @@ def prepare(out: Path, *, force: bool) -> None:
     present = [name for name in (REPORT, MODEL) if (out / name).exists()]
     if present and not force:
         raise InvalidInputError(
-            f"{out} already holds {' and '.join(present)}. Choose another folder, or pass --force "
-            "(force=True) to overwrite."
+            f"{out} already holds {' and '.join(present)}. Choose another folder, or pass "
+            "`force=True` to overwrite."
         )
     try:
         out.mkdir(parents=True, exist_ok=True)
@@ -180,9 +180,9 @@ def _lead(data: Dataset, part: Split) -> str:
         "is then a lookup. Does that still work when codes get longer? SparseHash learns long "
         "codes with few active bits. NNHash, a dense network, and LSH, random projections, are "
         "its rivals here. ClassCode is the control: a classifier's prediction, stored as a code. "
-        f"Each method has its own defaults and learns from {len(part.train)} labelled images of "
-        f"handwritten {data.name}; {len(part.query)} images that no method has seen search among "
-        f"{len(part.database):,}."
+        f"Each method has its own defaults. The training part has {len(part.train)} labelled "
+        f"images of handwritten {data.name}; {len(part.query)} images that no method has seen "
+        f"search among {len(part.database):,}."
     )
 
 
