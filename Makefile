@@ -12,13 +12,15 @@ MODULES := $(shell find src -name '*.py' | sort | cksum | cut -d' ' -f1)
 DEMO := $(VENV)/.demo-$(MODULES)
 DEV := $(VENV)/.dev-$(MODULES)
 
-.PHONY: demo test test-data lint format bench clean help
+.PHONY: demo test test-data wheel picture lint format bench clean help
 help:
 	@echo "make demo       train on built-in digits, write a page of pictures (a minute)"
 	@echo "make test       the tests, on any machine"
 	@echo "make test-data  the tests that need data sets"
+	@echo "make wheel      a wheel in dist/, to install elsewhere"
 	@echo "make lint       formatting, lint, types, import contracts, spelling"
 	@echo "make bench      how fast is it, against peers"
+	@echo "make picture    draw the picture of the README again"
 
 demo: $(DEMO)
 	$(BIN)/kinhash demo --out kinhash-demo --force
@@ -29,6 +31,15 @@ test: $(DEV)
 # Needs data sets under $KINHASH_DATA or ~/.cache/kinhash; tests/prepare FOLDER links and installs them.
 test-data: $(DEV)
 	$(BIN)/python -m pytest -n auto -m data
+
+# pip builds it in an environment of its own, and CMake in a folder that no other build has used.
+wheel: | $(BIN)/python
+	rm -rf build/for-wheel
+	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist --config-settings build-dir=build/for-wheel .
+	@ls dist/*.whl
+
+picture: $(DEV)
+	$(BIN)/python experiments/picture.py
 
 lint: $(DEV)
 	$(BIN)/ruff format --check .
@@ -50,7 +61,7 @@ bench: $(DEV)
 	$(BIN)/python benchmarks/bench_index.py
 
 clean:
-	rm -rf $(VENV) build kinhash-demo
+	rm -rf $(VENV) build dist kinhash-demo
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
