@@ -143,6 +143,7 @@ def words(text):
 @pytest.mark.slow
 def test_what_the_page_shows_is_what_a_terminal_shows(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
     iris = load_iris()
     rows = [",".join(map(str, row)) for row in iris.data]
     lines = [f"{row},{iris.target_names[y]}" for row, y in zip(rows, iris.target, strict=True)]

@@ -303,6 +303,6 @@ def test_a_model_of_vectors_knows_no_words(run, codes, model):
     done = run("search", codes, "--model", model, *words)
     assert (done.code, done.out) == (1, "")
     assert done.err == (
-        f"error: --query-text needs a model that has learned from texts, but {model} holds a "
+        f"error: --query-text needs a model that was trained on texts, but {model} holds a "
         "sparsehash of vectors. Search with --queries.\n"
     )

@@ -47,7 +47,7 @@ def test_without_labels_nearby_rows_are_similar_and_stderr_says_so(run, items, t
     np.save(tmp_path / "items.npy", items[0])
     done = run("train", tmp_path / "items.npy", "--out", tmp_path / "model.kinhash", *TINY)
     assert done.code == 0
-    assert "items has no labels: rows near one another count as similar." in done.err
+    assert "items has no labels: nearby rows count as similar." in done.err
 
 
 def test_every_option_reaches_the_method(run, npz, tmp_path):
@@ -306,7 +306,7 @@ def test_without_labels_the_modalities_of_an_item_are_similar(run, items, texts,
     done = run("train", tmp_path / "pairs.npz", "--out", tmp_path / "model.kinhash", *TINY_PAIRS)
     assert done.code == 0
     assert (
-        "pairs has no labels: the modalities of one item, and rows near one another, count as "
+        "pairs has no labels: the modalities of one item, and nearby rows, count as "
         "similar." in done.err
     )
 

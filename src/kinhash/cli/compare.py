@@ -39,7 +39,7 @@ def compare(
             "--out",
             "-o",
             metavar="FOLDER",
-            help="Write a report with figures here, and go on from the records it holds.",
+            help="Write a report with figures here, and continue from the records in it.",
             show_default=False,
         ),
     ] = None,

@@ -18,7 +18,7 @@ def encode(
 ) -> None:
     """Write the codes of all rows of DATA to a file, in their order.
 
-    A model of several modalities has an encoder for each: --modality says which one DATA is.
+    If the model has several modalities, --modality says which one DATA is.
     Prints nothing on stdout: kinhash info shows the codes.
     """
     from kinhash.cli import inputs, outputs

@@ -60,11 +60,11 @@ def evaluate(
     """Measure how well codes find rows of the same class.
 
     DATA is split by the seed: up to 100 rows per class are queries, and all others are the
-    database. A named data set was split in the same way by train. Of a file, train takes all rows
-    unless it is told --rows split: measuring queries that the model was trained on flatters it.
+    database. train splits a named data set the same way. It takes all rows of a file unless
+    --rows split is given: results on queries that were training rows are too good.
 
-    A model of several modalities is measured from each to each. Of a data set with a split of its
-    own, the test part is searched with itself; no item finds itself.
+    A model of several modalities is measured in all directions. If a data set has a published
+    split, its test part is searched with itself; no item finds itself.
     """
     from kinhash.cli import inputs
     from kinhash.cli.results import emit

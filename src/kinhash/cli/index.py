@@ -17,8 +17,8 @@ def index(
         options.Memory,
         typer.Option(
             "--memory",
-            help="What to keep besides codes and ids: lean a hash table, balanced look-up tables "
-            "of up to 48 bytes per item, fast up to 512.",
+            help="What to keep besides codes and ids: lean keeps a hash table and groups, balanced "
+            "lookup tables of up to 48 bytes per item, fast of up to 512.",
         ),
     ] = options.Memory.BALANCED,
     force: options.Force = False,

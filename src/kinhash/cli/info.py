@@ -36,7 +36,7 @@ def info(
     found = _index_facts(file, verify=verify) if is_index else _other_facts(file)
     emit(_shown({"file": str(file), "bytes": file.stat().st_size, **found}, output))
     if verify:
-        note(f"Verified {file}: all of it is as it was written.")
+        note(f"Verified {file}: it is complete and undamaged.")
 
 
 def _other_facts(file: Path) -> dict[str, Any]:

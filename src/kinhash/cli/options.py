@@ -87,7 +87,7 @@ Modality = Annotated[
     typer.Option(
         "--modality",
         metavar="NAME",
-        help="Which modality it is, if the model has several, such as image or text.",
+        help="Which modality the data is, such as image or text, if the model has several.",
         show_default=False,
     ),
 ]

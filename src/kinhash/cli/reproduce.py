@@ -24,7 +24,7 @@ def reproduce(
             "--out",
             "-o",
             metavar="FOLDER",
-            help="The folder to write; records that it holds are not computed again.",
+            help="The folder to write; records in it are not computed again.",
             show_default=False,
         ),
     ],
@@ -45,8 +45,8 @@ def reproduce(
 ) -> None:
     """Run the paper's experiments, and show its numbers beside ours.
 
-    Writes a record for each method and split, the figures, and a report. It may be stopped at any
-    time: the same command goes on where it was.
+    Writes a record for each method and split, the figures, and a report. You can stop it at any
+    time: the same command continues where it stopped.
     """
     from kinhash.cli import inputs
     from kinhash.cli.messages import note

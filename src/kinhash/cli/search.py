@@ -50,7 +50,7 @@ def search(
         typer.Option(
             "--query-text",
             metavar="TEXT",
-            help="Or words to search for, if the model has learned from texts; may be repeated.",
+            help="Or words to search for, if the model was trained on texts; may be repeated.",
             show_default=False,
         ),
     ] = None,
@@ -96,8 +96,8 @@ def search(
 ) -> None:
     """Find the items whose codes are near those of queries, exactly.
 
-    Prints query, id and distance of each match, nearest first. Items and queries are called by
-    the ids of their data, or else by their row numbers; texts by themselves.
+    Prints query, id and distance of each match, nearest first. Items and queries are named by
+    the ids of their data, or by row numbers if it has none; text queries by their text.
     """
     from kinhash.cli import inputs
 
@@ -146,7 +146,7 @@ def _of_texts(
 
     if not isinstance(method, MultimodalMethod) or modality is None:
         raise InvalidInputError(
-            f"--query-text needs a model that has learned from texts, but {path} holds a "
+            f"--query-text needs a model that was trained on texts, but {path} holds a "
             f"{method.name} of vectors. Search with --queries."
         )
     codes, is_known = inputs.encoded_rows(method, texts, modality, n_threads=threads)

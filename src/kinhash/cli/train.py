@@ -100,8 +100,8 @@ def train(
         typer.Option(
             "--config",
             metavar="FILE",
-            help="TOML with the method and those of its parameters that differ from the defaults; "
-            "options win.",
+            help="A TOML file with the method and the parameters that differ from the defaults; "
+            "options override it.",
             show_default=False,
         ),
     ] = None,
@@ -168,10 +168,10 @@ def _fit_and_save(model: "AnyMethod", dataset: "Dataset", rows: options.Rows, ou
     labels = None if dataset.labels is None else dataset.labels[chosen]
     note(f"Training {model.name} on {dataset.name}: {which}.")
     if labels is None:
-        kin = "rows near one another"
+        similar = "nearby rows"
         if isinstance(model, MultimodalMethod):
-            kin = f"the modalities of one item, and {kin},"
-        note(f"{dataset.name} has no labels: {kin} count as similar.")
+            similar = f"the modalities of one item, and {similar},"
+        note(f"{dataset.name} has no labels: {similar} count as similar.")
     start = time.perf_counter()
     codes = _fitted_codes(model, dataset, chosen, labels)
     seconds = time.perf_counter() - start
