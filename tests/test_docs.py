@@ -9,6 +9,7 @@ import shlex
 import subprocess
 import sys
 import warnings
+import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +25,7 @@ from kinhash.methods import METHODS
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
+CODE = ("src", "native", "experiments", "benchmarks", "examples", "tests")
 GOLDEN = ROOT / "tests" / "golden" / "v1"
 
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -139,6 +141,14 @@ def test_each_module_has_a_line_in_the_code_map():
     for path in sorted(ROOT.glob("src/kinhash/**/*.py")):
         if path.name not in ("__init__.py", "__main__.py"):
             assert f"`{path.name}`" in text, f"{path.relative_to(ROOT)} is not in ARCHITECTURE.md"
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda p: p.name)
+def test_files_that_a_document_names_exist(path):
+    known = [f"/{p.relative_to(ROOT)}" for folder in CODE for p in (ROOT / folder).rglob("*.*")]
+    named = re.findall(r"`([\w/]+\.(?:py|hpp|cpp))`", path.read_text("utf-8"))
+    for name in named:
+        assert any(file.endswith(f"/{name}") for file in known), name
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda p: p.name)
@@ -379,6 +389,23 @@ def test_each_header_entry_is_specified():
         header, arrays = storage.read(GOLDEN / f"{kind}.kinhash")
         for name in [*header, *arrays, "sha256"]:
             assert f"`{name}`" in text
+
+
+def test_the_first_screen_of_the_readme_is_short():
+    text = read("README.md")
+    (_, quickstart, _), *_ = python_blocks("README.md")
+    assert len(quickstart.replace("\n\n", "\n").splitlines()) == 8
+    results = text[text.index("<!-- results:start -->") : text.index("<!-- results:end -->")]
+    assert len(re.findall(r"^\| ", results, re.MULTILINE)) <= 1 + 6
+    assert "| ClassCode |" in results
+    assert text.index("![") < text.index("## Two commands")
+
+
+def test_the_picture_of_the_readme_needs_nothing_from_elsewhere():
+    picture = ET.parse(ROOT / "docs" / "codes.svg").getroot()  # noqa: S314 - our own
+    names = {element.tag.rpartition("}")[2] for element in picture.iter()}
+    assert names <= {"svg", "title", "rect", "path", "text"}
+    assert (ROOT / "docs" / "codes.svg").stat().st_size < 40_000
 
 
 def test_the_version_is_the_same_everywhere():
