@@ -12,14 +12,16 @@ MODULES := $(shell find src -name '*.py' | sort | cksum | cut -d' ' -f1)
 DEMO := $(VENV)/.demo-$(MODULES)
 DEV := $(VENV)/.dev-$(MODULES)
 
-.PHONY: demo test test-data floors lint format bench clean help
+.PHONY: demo test test-data floors wheel picture lint format bench clean help
 help:
 	@echo "make demo       train on built-in digits, write a page of pictures (a minute)"
 	@echo "make test       the tests, on any machine"
 	@echo "make test-data  the tests that need data sets"
 	@echo "make floors     a part of the tests with the lowest versions of all dependencies"
+	@echo "make wheel      a wheel in dist/, to install elsewhere"
 	@echo "make lint       formatting, lint, types, import contracts, spelling"
 	@echo "make bench      how fast is it, against peers"
+	@echo "make picture    draw the picture of the README again"
 
 demo: $(DEMO)
 	$(BIN)/kinhash demo --out kinhash-demo --force
@@ -34,6 +36,15 @@ test-data: $(DEV)
 # The lowest versions that pyproject.toml states, all but torch, in an environment of their own.
 floors: $(BIN)/python
 	$(BIN)/python .ci/floors
+
+# pip builds it in an environment of its own, and CMake in a folder that no other build has used.
+wheel: | $(BIN)/python
+	rm -rf build/for-wheel
+	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist --config-settings build-dir=build/for-wheel .
+	@ls dist/*.whl
+
+picture: $(DEV)
+	$(BIN)/python experiments/picture.py
 
 lint: $(DEV)
 	$(BIN)/ruff format --check .
@@ -55,7 +66,7 @@ bench: $(DEV)
 	$(BIN)/python benchmarks/bench_index.py
 
 clean:
-	rm -rf $(VENV) build kinhash-demo
+	rm -rf $(VENV) build dist kinhash-demo
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

@@ -9,6 +9,7 @@ import shlex
 import subprocess
 import sys
 import warnings
+import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +26,7 @@ from kinhash.methods import METHODS
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
+CODE = ("src", "native", "experiments", "benchmarks", "examples", "tests")
 GOLDEN = ROOT / "tests" / "golden" / "v1"
 
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -167,6 +169,14 @@ def test_each_module_has_tests_at_its_own_path(path):
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda p: p.name)
+def test_files_that_a_document_names_exist(path):
+    known = [f"/{p.relative_to(ROOT)}" for folder in CODE for p in (ROOT / folder).rglob("*.*")]
+    named = re.findall(r"`([\w/]+\.(?:py|hpp|cpp))`", path.read_text("utf-8"))
+    for name in named:
+        assert any(file.endswith(f"/{name}") for file in known), name
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda p: p.name)
 def test_links_lead_somewhere(path):
     text = BLOCK.sub("", path.read_text("utf-8"))
     for target in re.findall(r"\]\(([^)\s]+)\)", text):
@@ -212,6 +222,182 @@ def test_a_model_encodes_as_the_format_says(tmp_path, monkeypatch):
     assert np.array_equal(dense, kinhash.load(GOLDEN / "codes.kinhash").codes.to_dense())
 
 
+def inputs_as_the_format_says(arrays, X, *, unit):
+    u = (X - arrays["mean"]) * arrays["scale"]
+    return u / np.maximum(np.linalg.norm(u, axis=1, keepdims=True), 1e-30) if unit else u
+
+
+def squared_distances(u, points):
+    return ((u[:, None] - points[None]) ** 2).sum(axis=2)
+
+
+def ista_as_the_format_says(v, arrays, settings):
+    def shrink(v):
+        if settings["two_sided"]:
+            return np.sign(v) * np.maximum(0, np.abs(v) - arrays["tau"])
+        return np.maximum(0, v - arrays["tau"])
+
+    h = shrink(v)
+    for _ in range(settings["n_steps"]):
+        h = shrink(v + h @ arrays["S"].T)
+    return binary_as_the_format_says(h, settings)
+
+
+def cod_as_the_format_says(v, arrays, settings):
+    codes = []
+    for b in v:
+        z = np.zeros_like(b)
+        for _ in range(settings["n_steps"]):
+            h = np.maximum(0, b - arrays["tau"])
+            k = int(np.argmax(np.abs(h - z)))
+            b = b + arrays["S"][:, k] * (h[k] - z[k])  # noqa: PLW2901 - as the document writes it
+            z[k] = h[k]
+        codes.append(z)
+    return binary_as_the_format_says(np.array(codes), settings)
+
+
+def binary_as_the_format_says(h, settings):
+    output = np.tanh(settings["beta"] * h)
+    return (output > 0.5).astype(int) - (output < -0.5)
+
+
+def anchor_graph_as_the_format_says(u, arrays, settings):
+    distances = squared_distances(u, arrays["anchors"])
+    nearest = np.argsort(distances, axis=1, kind="stable")[:, : settings["n_nearest"]]
+    z = np.zeros_like(distances)
+    near = np.take_along_axis(distances, nearest, axis=1)
+    np.put_along_axis(z, nearest, np.exp(-near / settings["width"]), axis=1)
+    y = (z / z.sum(axis=1, keepdims=True)) @ arrays["W"].T
+    first = y[:, : arrays["thresholds"].shape[1]]
+    cut = np.where(first > 0, *arrays["thresholds"][:, None])
+    return np.concatenate([y, np.abs(first) - cut], axis=1) > 0
+
+
+def class_as_the_format_says(u, arrays, settings):
+    kernel = np.exp(-settings["gamma"] * squared_distances(u, arrays["support"]))
+    ends = np.cumsum(arrays["n_support"])
+    parts = [slice(end - n, end) for end, n in zip(ends, arrays["n_support"], strict=True)]
+    wins = np.zeros((len(u), len(parts)), int)
+    pairs = [(i, j) for i in range(len(parts)) for j in range(i + 1, len(parts))]
+    for (i, j), intercept in zip(pairs, arrays["intercepts"], strict=True):
+        total = kernel[:, parts[i]] @ arrays["coefficients"][j - 1, parts[i]]
+        total += kernel[:, parts[j]] @ arrays["coefficients"][i, parts[j]] + intercept
+        wins[:, i] += total > 0
+        wins[:, j] += total <= 0
+    return arrays["class_codes"][wins.argmax(axis=1)]
+
+
+def encoded_as_the_format_says(kind, settings, arrays, X):
+    u = inputs_as_the_format_says(arrays, X, unit=kind in {"ista", "cod", "linear"})
+    if kind == "ista":
+        return ista_as_the_format_says(u @ arrays["W"].T, arrays, settings)
+    if kind == "cod":
+        return cod_as_the_format_says(u @ arrays["W"].T, arrays, settings)
+    if kind == "linear":
+        return u @ arrays["W"].T + arrays["bias"] > 0
+    if kind == "kernel-ista" and settings["unit_rows"]:
+        u = inputs_as_the_format_says(arrays, X, unit=True)
+    if kind in {"kernel", "kernel-ista"}:
+        k = np.exp(-settings["gamma"] * squared_distances(u, arrays["anchors"]))
+        v = k @ arrays["W"].T + arrays["bias"]
+        return v > 0 if kind == "kernel" else ista_as_the_format_says(v, arrays, settings)
+    if kind == "anchor-graph":
+        return anchor_graph_as_the_format_says(u, arrays, settings)
+    assert kind == "class"
+    return class_as_the_format_says(u, arrays, settings)
+
+
+CASES = {
+    "ista": ("sparsehash", {}),
+    "ista, signed": ("sparsehash", {"signed": True}),
+    "cod": ("sparsehash", {"encoder": "cod", "n_active": 3}),
+    "linear": ("lsh", {}),
+    "kernel": ("nnhash", {}),
+    "anchor-graph": ("agh", {"n_layers": 2, "n_anchors": 20}),
+    "class": ("classcode", {}),
+}
+
+
+@pytest.fixture(scope="module")
+def blobs():
+    """Vectors of three classes that overlap a little, and their classes."""
+    rng = np.random.default_rng(3)
+    classes = np.repeat(np.arange(3), 60)
+    return rng.normal(size=(3, 9))[classes] * 2 + rng.normal(size=(180, 9)), classes
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")  # few steps
+@pytest.mark.parametrize("case", CASES)
+def test_every_kind_of_model_encodes_as_the_format_says(case, blobs, tmp_path, monkeypatch):
+    name, parameters = CASES[case]
+    model = METHODS[name](n_bits=16).set_params(**parameters)
+    if "max_steps" in model.get_params():
+        model.set_params(max_steps=60)
+    model.fit(*blobs).save(tmp_path / "model.kinhash")
+    monkeypatch.chdir(tmp_path)
+    entry, arrays = file_as_the_format_says()
+    assert entry["encoder"] == case.partition(",")[0]
+    found = encoded_as_the_format_says(entry["encoder"], entry["settings"], arrays, blobs[0])
+    same = found == model.encode(blobs[0]).to_dense()
+    assert same.mean() > 0.999, "all but outputs within rounding of the threshold"
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")  # few steps
+def test_a_model_of_several_modalities_encodes_as_the_format_says(blobs, tmp_path, monkeypatch):
+    X, y = blobs
+    model = kinhash.MultimodalSparseHash(n_bits=16, max_steps=60)
+    texts = [f"{['red', 'blue', 'green'][label]} thing" for label in y]
+    model.fit({"image": X, "text": texts}, y).save(tmp_path / "model.kinhash")
+    monkeypatch.chdir(tmp_path)
+    entry, arrays = file_as_the_format_says()
+    modalities = dict(entry["modalities"])
+    image = modalities["image"]
+    assert image["encoder"] == "kernel-ista"
+    own = {k.removeprefix("image/"): v for k, v in arrays.items() if k.startswith("image/")}
+    found = encoded_as_the_format_says(image["encoder"], image["settings"], own, X)
+    assert (found == model.encode(X, modality="image").to_dense()).mean() > 0.999
+    assert image["words"] is None
+    assert set(modalities["text"]["words"]) == {"red", "blue", "green", "thing"}
+
+
+def file_as_the_format_says():
+    """Return the entry and the arrays of model.kinhash, by the first block of the document."""
+    namespace = {}
+    _, code, line = python_blocks("docs/formats.md")[0]
+    run_python(code, "docs/formats.md", line, namespace)
+    return namespace["entry"], namespace["arrays"]
+
+
+@pytest.mark.parametrize("memory", ["lean", "balanced", "fast"])
+@pytest.mark.parametrize("first_id", [0, 2**40], ids=["narrow", "wide"])
+def test_an_index_can_be_read_as_the_format_says(memory, first_id, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(5)
+    codes = Codes.from_dense((rng.random((40, 70)) < 0.08)[rng.integers(0, 40, 300)])
+    ids = rng.permutation(300) + first_id
+    kinhash.HammingIndex(codes, ids, memory=memory, made_by="me").save("index.kinhash")
+    found = {}
+    _, code, line = python_blocks("docs/formats.md")[-1]
+    run_python(code, "docs/formats.md", line, found)
+    assert (found["magic"], found["version"]) == (b"kinindex", 2)
+    order = np.argsort(found["ids"])
+    assert np.array_equal(found["ids"][order], np.sort(ids))
+    assert np.array_equal(found["words"][order], codes.words[np.argsort(ids)])
+    text = read("docs/formats.md").partition("## Index files")[2]
+    cells = "".join(re.findall(r"^\| (`[^|]*)\|", text, re.MULTILINE))
+    sections = [section["name"] for section in found["index"]["sections"]]
+    assert set(re.findall(r"`(\w+)`", cells)) == {*found["index"], *sections}
+    assert all(f"`{name}`" in text for name in found["index"]["numbers"])
+
+
+def test_each_entry_of_a_model_is_specified_and_no_other():
+    text = read("docs/formats.md")
+    entry = text[text.index("## The entry") : text.index("A model of several modalities has")]
+    header, _ = storage.read(GOLDEN / "model.kinhash")
+    documented = re.findall(r"^\| `(\w+)` \|", entry, re.MULTILINE)
+    assert set(documented) == {*header, "sha256"}
+
+
 def test_the_examples_of_the_bit_layout_hold():
     row = re.compile(r"^\| ([-\d ]+)(, signed)? \| (0x.*?) \| (.*?) \|$", re.MULTILINE)
     rows = row.findall(read("docs/formats.md"))
@@ -228,6 +414,23 @@ def test_each_header_entry_is_specified():
         header, arrays = storage.read(GOLDEN / f"{kind}.kinhash")
         for name in [*header, *arrays, "sha256"]:
             assert f"`{name}`" in text
+
+
+def test_the_first_screen_of_the_readme_is_short():
+    text = read("README.md")
+    (_, quickstart, _), *_ = python_blocks("README.md")
+    assert len(quickstart.replace("\n\n", "\n").splitlines()) == 8
+    results = text[text.index("<!-- results:start -->") : text.index("<!-- results:end -->")]
+    assert len(re.findall(r"^\| ", results, re.MULTILINE)) <= 1 + 6
+    assert "| ClassCode |" in results
+    assert text.index("![") < text.index("## Two commands")
+
+
+def test_the_picture_of_the_readme_needs_nothing_from_elsewhere():
+    picture = ET.parse(ROOT / "docs" / "codes.svg").getroot()  # noqa: S314 - our own
+    names = {element.tag.rpartition("}")[2] for element in picture.iter()}
+    assert names <= {"svg", "title", "rect", "path", "text"}
+    assert (ROOT / "docs" / "codes.svg").stat().st_size < 40_000
 
 
 def test_the_version_is_the_same_everywhere():

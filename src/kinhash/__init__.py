@@ -1,4 +1,4 @@
-"""Sparse similarity-preserving hashing: learn codes under which kin collide, and find them."""
+"""Sparse similarity-preserving hashing: similar items get equal codes and are found by lookup."""
 
 import importlib
 import importlib.metadata

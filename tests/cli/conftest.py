@@ -28,6 +28,12 @@ def run(capsys):
     return run
 
 
+@pytest.fixture(autouse=True)
+def no_width(monkeypatch):
+    """Tables are as wide as they are: the terminal of whoever runs the tests does not count."""
+    monkeypatch.delenv("COLUMNS", raising=False)
+
+
 @pytest.fixture(scope="session")
 def items():
     """Vectors of three well separated classes, 40 of each, and their labels."""

@@ -122,9 +122,23 @@ def test_each_option_and_argument_is_documented(name):
         words = [word for word in parameter.opts + parameter.secondary_opts if word != "--help"]
         for word in words if parameter.param_type_name == "option" else [parameter.metavar]:
             assert f"`{word}" in text, f"{word} of kinhash {name}"
-    documented = re.findall(r"^\| `(--[a-z-]+)", text, flags=re.MULTILINE)
-    known = {word for parameter in COMMANDS[name].params for word in parameter.opts}
-    assert set(documented) <= known
+    cells = "".join(re.findall(r"^\| (`-[^|]*)\|", text, flags=re.MULTILINE))
+    known = {w for p in COMMANDS[name].params for w in (*p.opts, *p.secondary_opts)}
+    assert set(re.findall(r"`(--?[a-z-]+)", cells)) == known - {"DATA", "--help"} - arguments(name)
+
+
+def arguments(name):
+    return {p.name for p in COMMANDS[name].params if p.param_type_name == "argument"}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("width", [80, 100])
+def test_help_fits_a_terminal(run, name, width, monkeypatch):
+    monkeypatch.setenv("COLUMNS", str(width))
+    lines = run(name, "--help").out.splitlines()
+    example = lines.pop()  # can be pasted, so it is never wrapped
+    assert "kinhash" in example
+    assert max(map(len, lines)) <= width
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -140,6 +154,7 @@ def words(text):
 @pytest.mark.slow
 def test_what_the_page_shows_is_what_a_terminal_shows(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
     iris = load_iris()
     rows = [",".join(map(str, row)) for row in iris.data]
     lines = [f"{row},{iris.target_names[y]}" for row, y in zip(rows, iris.target, strict=True)]

@@ -43,6 +43,7 @@ def test_an_existing_report_is_kept(run, tmp_path):
     done = run("demo", "--out", tmp_path)
     assert done.code == 1
     assert "already holds report.html" in done.err
+    assert "or pass --force to overwrite." in done.err
     assert (tmp_path / "report.html").read_text() == "precious"
 
 
@@ -86,6 +87,7 @@ def test_the_multimodal_demo_runs_end_to_end(run, tmp_path):
 def test_the_demo_runs_end_to_end(run, tmp_path):
     done = run("demo", "--out", tmp_path / "demo", "--format", "json")
     assert done.code == 0
-    assert {row["method"] for row in json.loads(done.out)} == {"SparseHash", "NNHash", "LSH"}
+    methods = {row["method"] for row in json.loads(done.out)}
+    assert methods == {"SparseHash", "NNHash", "LSH", "ClassCode"}
     assert kinhash.load(tmp_path / "demo" / "model.kinhash").n_bits == 64
     assert "<html" in (tmp_path / "demo" / "report.html").read_text()

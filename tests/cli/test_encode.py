@@ -55,7 +55,7 @@ def test_another_width_shows_both(run, model, tmp_path):
     np.save(tmp_path / "wide.npy", np.ones((4, 9), np.float32))
     done = run("encode", model, tmp_path / "wide.npy", "--out", tmp_path / "codes.kinhash")
     assert done.code == 1
-    assert "X has 9 features, but SparseHash is expecting 6 features" in done.err
+    assert "DATA has 9 features, but SparseHash is expecting 6 features" in done.err
     assert not (tmp_path / "codes.kinhash").exists()
 
 
@@ -151,7 +151,7 @@ def test_rows_without_a_known_word_are_counted(run, pair_model, tmp_path):
     out = tmp_path / "codes.kinhash"
     done = run("encode", pair_model, tmp_path / "texts.npz", "--modality", "text", "--out", out)
     assert done.code == 0
-    assert "warning: 2 rows have no known word or entry, and so the empty code." in done.err
+    assert "warning: 2 rows without a known word or entry: the empty code." in done.err
     assert kinhash.load(out).codes.n_active.tolist()[1:] == [0, 0]
 
 

@@ -129,14 +129,17 @@ def test_a_file_is_not_searched_with_its_own_rows(run, model, npz):
 def test_a_list_that_is_none_is_wrong_usage(run, model, npz, option, text):
     done = run("evaluate", model, npz, option, text)
     assert done.code == 2
-    assert f"Invalid value for '{option}': expected whole numbers" in done.err
+    assert f"Invalid value for '{option}': expected integers" in done.err
     assert f"got {text!r}" in done.err
 
 
 def test_a_negative_radius_is_refused(run, model, npz):
     done = run("evaluate", model, npz, "--radii", "-1")
-    assert done.code == 1
-    assert "`radii` must be a sequence of integers of at least 0, got (-1,)." in done.err
+    assert done.code == 2
+    assert (
+        "'--radii': expected integers of at least 0 separated by commas, such as 0,2, got '-1'."
+        in done.err
+    )
 
 
 def rows_of(done):

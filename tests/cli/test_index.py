@@ -97,7 +97,7 @@ def test_an_id_that_comes_twice_is_named(run, codes, model, npz, tmp_path):
         done = run(*words)
         assert (done.code, done.out) == (1, "")
         assert done.err == (
-            f"error: {path}: `ids` hold 7 twice. Give each item an id of its own.\n"
+            f"error: {path}: the ids hold 7 twice. Give each item an id of its own.\n"
         )
     assert list(tmp_path.iterdir()) == [path]
 

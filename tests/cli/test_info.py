@@ -107,7 +107,7 @@ def test_verify_says_that_all_was_checked(run, index, codes, model):
         done = run("info", file, "--verify")
         assert done.code == 0
         assert done.out == run("info", file).out
-        assert done.err == f"Verified {file}: all of it is as it was written.\n"
+        assert done.err == f"Verified {file}: it is complete and undamaged.\n"
 
 
 def test_a_flipped_byte_is_found(run, index, tmp_path):

@@ -1,9 +1,11 @@
+import doctest
 import logging
 import warnings
 
 import pytest
 
-from kinhash.cli.messages import as_lines, note
+import kinhash.cli.messages
+from kinhash.cli.messages import as_lines, counted, note
 
 
 def test_a_note_is_one_line_on_stderr(capsys):
@@ -50,3 +52,18 @@ def test_afterwards_all_is_as_it_was(capsys):
         fails()
     after = logger.handlers[:], logger.propagate, warnings.showwarning, warnings.filters[:]
     assert after == before
+
+
+def test_a_number_agrees_with_its_noun():
+    assert [counted(n, "row") for n in (0, 1, 2, 1797)] == [
+        "0 rows",
+        "1 row",
+        "2 rows",
+        "1,797 rows",
+    ]
+    assert counted(1, "match", "matches") == "1 match"
+    assert counted(2, "match", "matches") == "2 matches"
+
+
+def test_examples_run():
+    assert doctest.testmod(kinhash.cli.messages).failed == 0

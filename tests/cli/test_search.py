@@ -29,7 +29,7 @@ def test_csv_lists_every_match_within_the_radius(run, codes, model, npz, distanc
     }
     assert found == expected
     assert len(rows) == len(expected)
-    assert f"120 queries, 0 of them without a match; {len(rows):,} matches." in done.err
+    assert f"120 queries, 0 without a match; {len(rows):,} matches." in done.err
 
 
 def test_json_lists_the_nearest_of_each_query(run, codes, model, npz, distances):
@@ -67,7 +67,7 @@ def test_a_table_stops_at_50_matches_and_says_so(run, codes, model, npz):
     done = run(*words)
     assert done.out.splitlines()[0].split() == ["query", "id", "distance"]
     assert len(done.out.splitlines()) == 51
-    assert "240 matches, of which 50 are shown: --limit 0 shows all." in done.err
+    assert "240 matches, 50 shown: --limit 0 shows all." in done.err
     assert len(run(*words, "--limit", "0").out.splitlines()) == 241
 
 
@@ -85,7 +85,7 @@ def test_nothing_found_is_an_empty_table(run, model, tmp_path, items):
     words = ("--queries", tmp_path / "b.npy", "--radius", "0")
     done = run("search", tmp_path / "codes", "--model", model, *words)
     assert (done.code, done.out) == (0, "")
-    assert "1 queries, 1 of them without a match; 0 matches." in done.err
+    assert "1 query, 1 without a match; 0 matches." in done.err
 
 
 @pytest.mark.parametrize("words", [(), ("--radius", "1", "--top-k", "2")])
@@ -224,8 +224,7 @@ def test_a_text_without_a_known_word_finds_nothing_and_says_so(
     done = run("search", picture_items, "--model", pair_model, *asked)
     assert (done.code, done.out) == (0, EMPTY[output])
     assert done.err == (
-        'None of the words of "zzz" is known to the model.\n'
-        "1 queries, 1 of them without a match; 0 matches.\n"
+        'The model knows none of the words of "zzz".\n1 query, 1 without a match; 0 matches.\n'
     )
 
 
@@ -236,7 +235,7 @@ def test_unknown_texts_leave_the_answers_of_others_as_they_are(run, picture_item
     mixed = run(*words, *("--query-text", "q"), *("--query-text", "rose"), "--query-text", "")
     assert mixed.out.splitlines() == alone.splitlines()[:3]
     assert alone.splitlines()[3].startswith('"sky, blue",')
-    assert mixed.err.count("None of the words of") == 2
+    assert mixed.err.count("The model knows none of the words of") == 2
 
 
 def test_rows_without_a_known_word_are_counted(run, picture_items, pair_model, tmp_path):
@@ -245,7 +244,7 @@ def test_rows_without_a_known_word_are_counted(run, picture_items, pair_model, t
     done = run("search", picture_items, "--model", pair_model, *words, "--format", "json")
     assert done.code == 0
     assert [(one["query"], one["n_matches"]) for one in json.loads(done.out)] == [(5, 1), (6, 0)]
-    assert "1 queries have no known word or entry, and so no match." in done.err
+    assert "1 query without a known word or entry: no match." in done.err
 
 
 def test_an_index_of_one_modality_is_searched_with_another(
@@ -304,6 +303,6 @@ def test_a_model_of_vectors_knows_no_words(run, codes, model):
     done = run("search", codes, "--model", model, *words)
     assert (done.code, done.out) == (1, "")
     assert done.err == (
-        f"error: --query-text needs a model that has learned from texts, but {model} holds a "
+        f"error: --query-text needs a model that was trained on texts, but {model} holds a "
         "sparsehash of vectors. Search with --queries.\n"
     )

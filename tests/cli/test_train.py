@@ -47,7 +47,7 @@ def test_without_labels_nearby_rows_are_similar_and_stderr_says_so(run, items, t
     np.save(tmp_path / "items.npy", items[0])
     done = run("train", tmp_path / "items.npy", "--out", tmp_path / "model.kinhash", *TINY)
     assert done.code == 0
-    assert "items has no labels: rows near one another count as similar." in done.err
+    assert "items has no labels: nearby rows count as similar." in done.err
 
 
 def test_every_option_reaches_the_method(run, npz, tmp_path):
@@ -151,10 +151,10 @@ def test_an_infinity_without_labels_is_named(run, items, tmp_path):
 BAD_DATA = {
     "nan": (lambda X, y: (_with(X, 17, np.nan), y), "NaN in row 17"),
     "infinity": (lambda X, y: (_with(X, 3, np.inf), y), "infinity in row 3"),
-    "labels": (lambda X, y: (X, y[:-1]), "`labels` has 119 items but `vectors` has 120."),
+    "labels": (lambda X, y: (X, y[:-1]), "--labels has 119 items but --features has 120."),
     "class": (lambda X, y: (X, np.zeros_like(y)), "single class, 0; learning codes needs at least"),
     "no rows": (lambda X, y: (X[:0], y[:0]), "shape (0, 6)"),
-    "constant": (lambda X, y: (np.ones_like(X), y), "All columns of `X` are constant"),
+    "constant": (lambda X, y: (np.ones_like(X), y), "All columns of DATA are constant"),
 }
 
 
@@ -209,10 +209,10 @@ def test_an_unreadable_file_is_named(run, tmp_path, name):
         (("digitz",), "Unknown data set 'digitz'. Did you mean 'digits'?"),
         (("nowhere.npz",), "There is no file nowhere.npz."),
         (("digits", "--method", "sparsehas"), "Did you mean 'sparsehash'?"),
-        (("digits", "--method", "lsh", "--margin", "3"), "Unknown parameter of lsh 'margin'."),
-        (("digits", "--n-bits", "0"), "`n_bits` must be an integer in [1, 1024], got 0."),
+        (("digits", "--method", "lsh", "--margin", "3"), "Method 'lsh' has no --margin."),
+        (("digits", "--n-bits", "0"), "--n-bits must be an integer in [1, 1024], got 0."),
         (("digits", "--encoder", "coad"), "Unknown encoder 'coad'. Did you mean 'cod'?"),
-        (("digits", "--seed", "-1"), "`seed` must be an integer of at least 0, got -1."),
+        (("digits", "--seed", "-1"), "--seed must be an integer of at least 0, got -1."),
         (("digits", "--features", "gist"), "Unknown kind of features for digits 'gist'."),
         (("digits", "--labels", "x"), "data set 'digits' has its own"),
         (("digits", "--config", "nowhere.toml"), "Cannot read nowhere.toml: no such file"),
@@ -320,7 +320,7 @@ def test_without_labels_the_modalities_of_an_item_are_similar(run, items, texts,
     done = run("train", tmp_path / "pairs.npz", "--out", tmp_path / "model.kinhash", *TINY_PAIRS)
     assert done.code == 0
     assert (
-        "pairs has no labels: the modalities of one item, and rows near one another, count as "
+        "pairs has no labels: the modalities of one item, and nearby rows, count as "
         "similar." in done.err
     )
 
@@ -341,7 +341,7 @@ BAD_PAIRS = {
     ),
     "labels": (
         lambda X, t, y: {"image": X, "text": np.array(t), "label": y[:-1]},
-        "`labels` has 119 items but `vectors` has 120.",
+        "--labels has 119 items but --features has 120.",
     ),
     "missing": (
         lambda X, t, y: {"image": X, "words": np.array(t), "label": y},
@@ -394,7 +394,7 @@ def test_unusable_modalities_are_named_and_nothing_is_written(run, items, texts,
         (
             ("digits-words", "--modalities", "image"),
             2,
-            "expected two or more different names with commas between them",
+            "expected two or more different names separated by commas",
         ),
         (("digits-words", "--modalities", "text,text"), 2, "two or more different names"),
         (("digits-words", "--modalities", "image,,text"), 2, "two or more different names"),
@@ -426,7 +426,7 @@ def test_unusable_modalities_are_named_and_nothing_is_written(run, items, texts,
         (
             ("two.npz", "--modalities", "image,text", "--features", "image"),
             1,
-            "for each modality, image, text, so `features` cannot name one.",
+            "for each modality, image, text, so --features cannot name one.",
         ),
     ],
 )

@@ -250,7 +250,7 @@ def test_what_needs_vectors_says_so():
     message = r"needs vectors, but data set 'news' has only `texts`, `modalities\['title'\]`\. Turn"
     with pytest.raises(InvalidInputError, match=message):
         vectors_of(data)
-    with pytest.raises(InvalidInputError, match="needs vectors, but data set 'news' has only `te"):
+    with pytest.raises(InvalidInputError, match="needs vectors, but data set 'news' has only `t"):
         with_modalities(Dataset("news", texts=("a",)), ["image"])
     data = labelled([0, 1])
     assert vectors_of(data) is data.vectors

@@ -36,6 +36,31 @@ def test_a_table_is_aligned_and_shows_rates_in_percent():
     )
 
 
+@pytest.mark.parametrize("width", [40, 80, 100])
+def test_a_wide_table_continues_below_and_repeats_what_a_row_is(width):
+    rows = [
+        {"method": name, "n_bits": 48, **{f"precision@r{r}": r / 20 for r in range(12)}}
+        for name in ("SparseHash", "LSH")
+    ]
+    text = render(rows, "table", width=width)
+    assert max(map(len, text.splitlines())) <= width
+    blocks = [block.splitlines() for block in text.split("\n\n")]
+    assert len(blocks) > 1
+    assert all(block[0].split()[:2] == ["method", "bits"] for block in blocks)
+    assert all(block[2].split()[:2] == ["SparseHash", "48"] for block in blocks)
+    shown = [cell for block in blocks for cell in block[2].split()[2:]]
+    assert shown == render(rows[:1], "table").splitlines()[-1].split()[2:]
+
+
+def test_a_table_that_fits_stays_whole():
+    assert render(ROWS, "table", width=41) == render(ROWS, "table")
+    assert render(ROWS, "table", width=40).count("\n\n") == 1
+
+
+def test_no_width_is_too_small():
+    assert render([{"a": "long text", "b": 1, "c": 2}], "table", width=1).count("\n\n") == 1
+
+
 def test_json_keeps_keys_and_full_precision():
     assert json.loads(render(ROWS, "json")) == ROWS
     assert "0.3333333333333333" in render(ROWS, "json")

@@ -41,9 +41,17 @@ def test_the_rows_cover_all_methods_and_lengths(finished):
         ("NNHash", 32),
         ("LSH", 16),
         ("LSH", 32),
+        ("ClassCode", 16),
+        ("ClassCode", 32),
     ]
     for row in result.rows:
         assert 0 < row["map"] <= 1
+
+
+@pytest.mark.parametrize("kind", [demo.SparseHash, demo.NNHash, demo.LSH, demo.ClassCode])
+def test_every_method_has_its_own_defaults(kind):
+    defaults = kind().get_params()
+    assert demo._method(kind, 48, 3, None).get_params() == defaults | {"n_bits": 48, "seed": 3}
 
 
 def test_the_saved_model_gives_the_64_bit_row_again(finished):
@@ -60,13 +68,13 @@ def test_the_report_is_self_contained_and_has_all_figures(finished):
     assert page.count("<img ") == 4
     assert page.count('src="data:image/') == 4
     assert not re.search(r"https?://", page)
-    assert page.count("<tr") == 2 + 7
+    assert page.count("<tr") == 2 + 9
 
 
 def test_progress_goes_from_start_to_end_and_names_what_comes(finished):
     heard = finished[1]
-    assert [done for done, _, _ in heard] == list(range(9))
-    assert {total for _, total, _ in heard} == {8}
+    assert [done for done, _, _ in heard] == list(range(11))
+    assert {total for _, total, _ in heard} == {10}
     assert heard[0][2] == "SparseHash, 16 bits"
 
 
@@ -74,7 +82,7 @@ def test_existing_files_are_kept_unless_forced(finished, monkeypatch):
     result, _ = finished
     before = result.report.read_bytes()
     with pytest.raises(
-        InvalidInputError, match=r"already holds report.html and model.kinhash.*pass --force"
+        InvalidInputError, match=r"already holds report.html and model.kinhash.*pass `force=True`"
     ):
         run_demo(result.report.parent)
     assert result.report.read_bytes() == before
@@ -140,7 +148,6 @@ def test_conclusions_follow_the_numbers():
         for name, sentence in (
             ("recall", demo._recall_sentence),
             ("ranking", demo._ranking_sentence),
-            ("rivals", demo._rivals_sentence),
         )
     }
     assert plain == {
@@ -148,11 +155,37 @@ def test_conclusions_follow_the_numbers():
         "(75 % of it); LSH goes from 0.0 % to 0.0 %.",
         "ranking": "When the whole database is ranked instead, mAP at 128 bits is 50.0 % for "
         "SparseHash, 75.0 % for LSH.",
-        "rivals": "Ahead of SparseHash at the same length: LSH in mAP with 128 bits "
-        "(75.0 % against 50.0 %).",
     }
+
+
+def test_each_rival_that_is_ahead_has_a_sentence():
+    results = {
+        ("SparseHash", 48): made_up(map=0.9),
+        ("SparseHash", 128): made_up(map=0.5),
+        ("LSH", 48): made_up(map=0.4),
+        ("LSH", 128): made_up(**{"map": 0.75, "f1@r2": 0.1}),
+        ("NNHash", 48): made_up(**dict.fromkeys(demo._RATES, 0.95)),
+        ("NNHash", 128): made_up(map=0.6),
+    }
+    assert demo._rivals_sentences(results) == [
+        "LSH is ahead of SparseHash with 128 bits in mAP, F1 at r ≤ 2.",
+        "NNHash is ahead of SparseHash with 48 bits in every rate; with 128 bits in mAP.",
+    ]
+
+
+def test_the_control_is_explained_by_its_codes():
+    results = {
+        ("SparseHash", 48): made_up(unique_codes=72.0),
+        ("SparseHash", 128): made_up(unique_codes=68.0),
+        ("ClassCode", 48): made_up(unique_codes=10.0),
+    }
+    assert demo._control_sentence(results) == (
+        "What ClassCode reaches, class labels alone reach. It has 10 different codes and says "
+        "nothing about items within a class; SparseHash has 68 to 72."
+    )
 
 
 def test_without_a_better_rival_the_report_says_so():
     results = {("SparseHash", 48): made_up(map=0.5), ("LSH", 48): made_up(map=0.5)}
-    assert demo._rivals_sentence(results).startswith("At the same length, no other method is ahead")
+    (sentence,) = demo._rivals_sentences(results)
+    assert sentence.startswith("At the same length, no other method is ahead")

@@ -38,7 +38,7 @@ def compare(
             "--out",
             "-o",
             metavar="FOLDER",
-            help="Write a report with figures here, and go on from the records it holds.",
+            help="Write a report with figures here, and continue from the records in it.",
             show_default=False,
         ),
     ] = None,
@@ -56,13 +56,15 @@ def compare(
     """
     from kinhash.cli import inputs
     from kinhash.cli.messages import note
-    from kinhash.cli.results import emit
+    from kinhash.cli.names import in_options
+    from kinhash.cli.results import emit, shown
+    from kinhash.codes import MAX_BITS
     from kinhash.progress import progress_bar
-    from kinhash.show.tables import render
     from kinhash.studies import comparison
 
     plan = comparison.planned(
-        [name.strip() for name in methods.split(",")], options.whole_numbers(bits, "--bits")
+        [name.strip() for name in methods.split(",")],
+        options.whole_numbers(bits, "--bits", low=1, high=MAX_BITS, example="48,64"),
     )
     dataset = inputs.load_data(data, features=features, labels=labels, ids=ids, root=root)
     records = None if out is None else comparison.records_file(out, dataset)
@@ -71,8 +73,8 @@ def compare(
         compared = comparison.compare(
             records, dataset, plan, range(splits), protocol=protocol, report=report, refused=refused
         )
-    note(*(f"warning: {sentence}" for sentence in refused))
-    emit(render(comparison.rows(compared), output.value))
+    note(*(f"warning: {in_options(sentence, ['compare'])}" for sentence in refused))
+    emit(shown(comparison.rows(compared), output))
     note(*comparison.verdict(compared))
     if out is not None:
         comparison.write(out, dataset, compared)

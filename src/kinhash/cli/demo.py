@@ -12,7 +12,7 @@ def demo(
     *,
     multimodal: Annotated[
         bool,
-        typer.Option("--multimodal", help="Words find pictures, and pictures words, instead."),
+        typer.Option("--multimodal", help="Find pictures by words and words by pictures instead."),
     ] = False,
     out: Annotated[
         Path | None,
@@ -31,16 +31,15 @@ def demo(
     force: options.Force = False,
     _debug: options.Debug = False,
 ) -> None:
-    """Compare sparse and dense codes on built-in data.
+    """Compare sparse codes with rivals on built-in data.
 
     Trains on digits, prints the measures, and writes a report with pictures and a model. With
-    --multimodal, on digits and words that are made up for them: see digits-words.
+    --multimodal, trains on digits and made-up words instead (the data set digits-words).
     """
     from kinhash.cli import outputs
     from kinhash.cli.messages import note
-    from kinhash.cli.results import emit
+    from kinhash.cli.results import emit, shown
     from kinhash.progress import progress_bar
-    from kinhash.show.tables import render
     from kinhash.studies import demo as single
     from kinhash.studies.multimodal import demo as several
 
@@ -48,6 +47,6 @@ def demo(
     folder = out or Path("kinhash-demo-multimodal" if multimodal else "kinhash-demo")
     with outputs.new_folder(folder), progress_bar("Demo") as report:
         result = run(folder, seed=seed, force=force, report=report)
-    emit(render(result.rows, output.value))
+    emit(shown(result.rows, output))
     note(f"Wrote {result.report}: open it in a browser.")
     note(f"Wrote {result.model}: try kinhash info {result.model}")

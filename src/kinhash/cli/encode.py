@@ -18,11 +18,11 @@ def encode(
 ) -> None:
     """Write the codes of all rows of DATA to a file, in their order.
 
-    A model of several modalities has an encoder for each: --modality says which one DATA is.
+    If the model has several modalities, --modality says which one DATA is.
     Prints nothing on stdout: kinhash info shows the codes.
     """
     from kinhash.cli import inputs, outputs
-    from kinhash.cli.messages import note
+    from kinhash.cli.messages import counted, note
 
     outputs.check_output(out, force=force, inputs=(model, data))
     method = inputs.load_model(model)
@@ -34,7 +34,8 @@ def encode(
     codes, is_known = inputs.encoded(method, dataset, modality)
     made_by = inputs.encoder_of(method, modality).fingerprint
     codes.save(out, dataset.ids, made_by=made_by)
-    note(f"Wrote {out}: {len(codes):,} codes of {codes.n_bits} bits, {codes.n_unique:,} different.")
+    n_codes = counted(len(codes), "code")
+    note(f"Wrote {out}: {n_codes} of {codes.n_bits} bits, {codes.n_unique:,} different.")
     if not is_known.all():
         n_empty = int((~is_known).sum())
-        note(f"warning: {n_empty:,} rows have no known word or entry, and so the empty code.")
+        note(f"warning: {counted(n_empty, 'row')} without a known word or entry: the empty code.")

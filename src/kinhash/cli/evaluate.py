@@ -59,19 +59,19 @@ def evaluate(
     """Measure how well codes find rows of the same class.
 
     DATA is split by the seed: up to 100 rows per class are queries, and all others are the
-    database. A named data set was split in the same way by train. Of a file, train takes all rows
-    unless it is told --rows split: measuring queries that the model was trained on flatters it.
+    database. train splits a named data set the same way. It takes all rows of a file unless
+    --rows split is given: results on queries that were training rows are too good.
 
-    A model of several modalities is measured from each to each. Of a data set with a split of its
-    own, the test part is searched with itself; no item finds itself.
+    A model of several modalities is measured in all directions. If a data set has a published
+    split, its test part is searched with itself; no item finds itself.
     """
     from kinhash.cli import inputs
     from kinhash.cli.results import emit
     from kinhash.methods import HashMethod
 
     wanted = {
-        "radii": options.whole_numbers(radii, "--radii"),
-        "at": options.whole_numbers(at, "--at"),
+        "radii": options.whole_numbers(radii, "--radii", low=0, example="0,2"),
+        "at": options.whole_numbers(at, "--at", low=1, example="10,5000"),
     }
     method = inputs.load_model(model)
     if queries is not None:
@@ -168,20 +168,18 @@ def _check_labels(*datasets: "Dataset") -> None:
 
 
 def _shown_directions(rows: list[dict[str, Any]], output: options.Format) -> str:
+    from kinhash.cli.results import shown
     from kinhash.measures import BRIEF
-    from kinhash.show.tables import render
 
-    if output is options.Format.JSON:
-        return render(rows, "json")
-    if output is options.Format.CSV:
-        return render(rows, "csv")
+    if output is not options.Format.TABLE:
+        return shown(rows, output)
     # Precision and recall, and much else, are in the other formats: a table should fit a terminal.
     kept = {"query", "database", *BRIEF}
-    shown = [{k: v for k, v in row.items() if k.partition("@")[0] in kept} for row in rows]
+    brief = [{k: v for k, v in row.items() if k.partition("@")[0] in kept} for row in rows]
     facts = {k: v for k, v in _content(rows[0]).items() if isinstance(v, str | int)}
     for side in ("query", "database"):
         del facts[side]
-    return f"{render(shown, 'table')}\n\n{render([facts], 'table')}"
+    return f"{shown(brief, output)}\n\n{shown([facts], output)}"
 
 
 def _check_apart(queries: str, data: str) -> None:
@@ -193,14 +191,13 @@ def _check_apart(queries: str, data: str) -> None:
 
 
 def _shown(measures: dict[str, Any], output: options.Format) -> str:
-    from kinhash.cli.results import as_json
-    from kinhash.show.tables import render
+    from kinhash.cli.results import as_json, shown
 
     if output is options.Format.JSON:
         return as_json(measures)
     if output is options.Format.CSV:
-        return render([measures], "csv")
-    return f"{render(_by_condition(measures), 'table')}\n\n{render([_content(measures)], 'table')}"
+        return shown([measures], output)
+    return f"{shown(_by_condition(measures), output)}\n\n{shown([_content(measures)], output)}"
 
 
 def _by_condition(measures: dict[str, Any]) -> list[dict[str, Any]]:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from kinhash.cli import messages, results
-from kinhash.errors import KinhashError
+from kinhash.errors import FormatError, KinhashError
 
 FAILED, WRONG_USAGE = 1, 2
 
@@ -23,7 +23,7 @@ def guarded(argv: Sequence[str] | None) -> int:
     try:
         from kinhash.cli import app  # inside: Ctrl-C may come while it is imported
 
-        with messages.as_lines():
+        with messages.as_lines(words):
             return app.run(list(words))  # a copy: click takes words away
     except BrokenPipeError:
         results.discard(sys.stdout)
@@ -44,11 +44,15 @@ def _told(error: BaseException, words: Sequence[str]) -> tuple[str, int]:
         return "interrupted; nothing was written.", FAILED
     import typer
 
+    from kinhash.cli.names import in_options
+
     # click's UsageError: newer releases of Typer bundle click, older ones depend on it.
     if isinstance(error, typer.BadParameter.__bases__[0]):
         return _usage(error, words), WRONG_USAGE
-    if isinstance(error, KinhashError):
+    if isinstance(error, FormatError):  # names in it are those of the file
         return str(error), FAILED
+    if isinstance(error, KinhashError):
+        return in_options(str(error), words), FAILED
     detail = f"{type(error).__name__}: {error}".rstrip(": ")
     return f"unexpected failure: {detail}; run again with --debug for the traceback", FAILED
 

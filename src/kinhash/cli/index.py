@@ -17,8 +17,8 @@ def index(
         options.Memory,
         typer.Option(
             "--memory",
-            help="What to keep besides codes and ids: lean a hash table, balanced look-up tables "
-            "of up to 48 bytes per item, fast up to 512.",
+            help="What to keep besides codes and ids: lean keeps a hash table and groups, balanced "
+            "lookup tables of up to 48 bytes per item, fast of up to 512.",
         ),
     ] = options.Memory.BALANCED,
     force: options.Force = False,
@@ -29,7 +29,7 @@ def index(
     Prints nothing on stdout: kinhash info shows the index.
     """
     from kinhash.cli import inputs, outputs
-    from kinhash.cli.messages import note
+    from kinhash.cli.messages import counted, note
 
     outputs.check_output(out, force=force, inputs=(codes,))
     start = time.perf_counter()
@@ -37,6 +37,6 @@ def index(
     built.save(out)
     each = built.n_bytes / len(built) if len(built) else 0.0
     note(
-        f"Wrote {out} after {time.perf_counter() - start:.1f} s: {len(built):,} items with "
-        f"{built.n_codes:,} different codes, {each:,.1f} bytes per item."
+        f"Wrote {out} after {time.perf_counter() - start:.1f} s: {counted(len(built), 'item')} "
+        f"with {counted(built.n_codes, 'different code')}, {each:,.1f} bytes per item."
     )

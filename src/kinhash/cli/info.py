@@ -29,7 +29,7 @@ def info(
     found = describe(file, verify=verify)
     emit(_shown({"file": str(file), "bytes": file.stat().st_size, **found}, output))
     if verify:
-        note(f"Verified {file}: all of it is as it was written.")
+        note(f"Verified {file}: it is complete and undamaged.")
 
 
 def _shown(facts: dict[str, Any], output: options.Format) -> str:

@@ -212,7 +212,8 @@ def build_index(path: Path, stored: StoredCodes, *, memory: str) -> HammingIndex
         try:
             return HammingIndex(stored.codes, stored.ids, memory=memory, made_by=stored.made_by)
         except InvalidInputError as error:
-            raise InvalidInputError(f"{path}: {error}") from error
+            told = str(error).replace("`ids`", "the ids")  # --ids is for data, not for this file
+            raise InvalidInputError(f"{path}: {told}") from error
 
 
 def holds_index(path: Path) -> bool:

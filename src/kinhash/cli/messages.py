@@ -4,7 +4,7 @@ import contextlib
 import logging
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 
 def note(*texts: str) -> None:
@@ -14,9 +14,29 @@ def note(*texts: str) -> None:
     sys.stderr.flush()
 
 
+def counted(n: int, one: str, many: str | None = None) -> str:
+    """Return a number with its noun.
+
+    Example:
+        >>> counted(1, "query", "queries"), counted(1797, "row")
+        ('1 query', '1,797 rows')
+    """
+    return f"{n:,} {one if n == 1 else many or f'{one}s'}"
+
+
 @contextlib.contextmanager
-def as_lines() -> Iterator[None]:
-    """Show warnings and logged warnings as `warning: ...` lines while the block runs."""
+def as_lines(words: Sequence[str] = ()) -> Iterator[None]:
+    """Show warnings and logged warnings as `warning: ...` lines while the block runs.
+
+    Args:
+        words: The command line, whose options the lines name.
+    """
+
+    def show(message: Warning | str, *_where: object, **_more: object) -> None:
+        from kinhash.cli.names import in_options
+
+        note(f"warning: {in_options(str(message), words)}")
+
     handler = _LineHandler(logging.WARNING)
     logger = logging.getLogger("kinhash")
     logger.addHandler(handler)
@@ -27,7 +47,7 @@ def as_lines() -> Iterator[None]:
                 warnings.resetwarnings()
                 for category in (DeprecationWarning, PendingDeprecationWarning, FutureWarning):
                     warnings.simplefilter("ignore", category)
-            warnings.showwarning = _show
+            warnings.showwarning = show
             yield
     finally:
         logger.removeHandler(handler)
@@ -37,7 +57,3 @@ def as_lines() -> Iterator[None]:
 class _LineHandler(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         note(f"warning: {record.getMessage()}")
-
-
-def _show(message: Warning | str, *_where: object, **_more: object) -> None:
-    note(f"warning: {message}")

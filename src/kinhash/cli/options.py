@@ -88,7 +88,7 @@ Modality = Annotated[
     typer.Option(
         "--modality",
         metavar="NAME",
-        help="Which modality it is, if the model has several, such as image or text.",
+        help="Which modality the data is, such as image or text, if the model has several.",
         show_default=False,
     ),
 ]
@@ -117,26 +117,32 @@ def listed_names(text: str | None, option: str) -> tuple[str, ...] | None:
     names = tuple(name.strip() for name in text.split(","))
     if len(set(names)) != len(names) or "" in names or len(names) < 2:
         raise typer.BadParameter(
-            f"expected two or more different names with commas between them, such as image,text, "
+            f"expected two or more different names separated by commas, such as image,text, "
             f"got {text!r}",
             param_hint=f"'{option}'",
         )
     return names
 
 
-def whole_numbers(text: str, option: str) -> tuple[int, ...]:
-    """Return the numbers that `option` lists, as in "0,2".
+def whole_numbers(
+    text: str, option: str, *, low: int, high: int | None = None, example: str
+) -> tuple[int, ...]:
+    """Return the numbers in [low, high] that `option` lists, as in `example`.
 
     Raises:
         typer.BadParameter: Anything else.
     """
     try:
-        return tuple(int(word) for word in text.split(","))
+        numbers = tuple(int(word) for word in text.split(","))
     except ValueError:
-        raise typer.BadParameter(
-            f"expected whole numbers with commas between them, such as 0,2, got {text!r}",
-            param_hint=f"'{option}'",
-        ) from None
+        numbers = ()
+    if numbers and min(numbers) >= low and (high is None or max(numbers) <= high):
+        return numbers
+    limits = f"of at least {low}" if high is None else f"from {low} to {high}"
+    raise typer.BadParameter(
+        f"expected integers {limits} separated by commas, such as {example}, got {text!r}",
+        param_hint=f"'{option}'",
+    )
 
 
 def check_one_of(given: Mapping[str, object]) -> None:

@@ -24,7 +24,7 @@ def reproduce(
             "--out",
             "-o",
             metavar="FOLDER",
-            help="The folder to write; records that it holds are not computed again.",
+            help="The folder to write; records in it are not computed again.",
             show_default=False,
         ),
     ],
@@ -45,14 +45,13 @@ def reproduce(
 ) -> None:
     """Run the paper's experiments, and show its numbers beside ours.
 
-    Writes a record for each method and split, the figures, and a report. It may be stopped at any
-    time: the same command goes on where it was.
+    Writes a record for each method and split, the figures, and a report. You can stop it at any
+    time: the same command continues where it stopped.
     """
     from kinhash.cli import inputs
     from kinhash.cli.messages import note
-    from kinhash.cli.results import emit
+    from kinhash.cli.results import emit, shown
     from kinhash.progress import progress_bar
-    from kinhash.show.tables import render
     from kinhash.studies import experiments
     from kinhash.studies.paper.reproduction import REPORT
 
@@ -61,5 +60,5 @@ def reproduce(
     with progress_bar("Reproducing") as report:
         found = experiments.reproduce(experiment, data, out, splits=splits, report=report)
     rows = found.shown if output is options.Format.TABLE else found.numbers
-    emit(render(rows, output.value))
+    emit(shown(rows, output))
     note(f"Wrote {out / REPORT}: open it in a browser.")

@@ -4,10 +4,12 @@ import contextlib
 import json
 import math
 import os
+import shutil
 import sys
-from collections.abc import Iterator
-from typing import TextIO
+from collections.abc import Iterator, Sequence
+from typing import Any, TextIO
 
+from kinhash.cli.options import Format
 from kinhash.errors import InvalidInputError
 
 
@@ -45,6 +47,23 @@ def emit(text: str) -> None:
     """Print `text` and a line end on stdout."""
     with stdout() as stream:
         stream.write(f"{text}\n")
+
+
+def shown(rows: Sequence[dict[str, Any]], output: Format) -> str:
+    """Return rows in that format; a table is no wider than the terminal."""
+    from kinhash.show.tables import render
+
+    return render(rows, output.value, width=_terminal_width())
+
+
+def _terminal_width() -> int | None:
+    """Return the columns of the terminal; None for a file or a pipe, whose lines stay whole.
+
+    $COLUMNS wins over both.
+    """
+    is_terminal = sys.stdout is not None and sys.stdout.isatty()
+    width = shutil.get_terminal_size((0, 0)).columns
+    return (width or None) if is_terminal or os.environ.get("COLUMNS") else None
 
 
 def as_json(value: object) -> str:

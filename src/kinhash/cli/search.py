@@ -50,7 +50,7 @@ def search(
         typer.Option(
             "--query-text",
             metavar="TEXT",
-            help="Or words to search for, if the model has learned from texts; may be repeated.",
+            help="Or words to search for, if the model was trained on texts; may be repeated.",
             show_default=False,
         ),
     ] = None,
@@ -96,8 +96,8 @@ def search(
 ) -> None:
     """Find the items whose codes are near those of queries, exactly.
 
-    Prints query, id and distance of each match, nearest first. Items and queries are called by
-    the ids of their data, or else by their row numbers; texts by themselves.
+    Prints query, id and distance of each match, nearest first. Items and queries are named by
+    the ids of their data, or by row numbers if it has none; text queries by their text.
     """
     from kinhash.cli import inputs
 
@@ -142,13 +142,13 @@ def _of_texts(
 
     if not isinstance(method, MultimodalMethod) or modality is None:
         raise InvalidInputError(
-            f"--query-text needs a model that has learned from texts, but {path} holds a "
+            f"--query-text needs a model that was trained on texts, but {path} holds a "
             f"{method.name} of vectors. Search with --queries."
         )
     codes, is_known = inputs.encoded_rows(method, texts, modality, n_threads=threads)
     for text, known in zip(texts, is_known, strict=True):
         if not known:
-            note(f'None of the words of "{text}" is known to the model.')
+            note(f'The model knows none of the words of "{text}".')
     return _Queries(texts, codes, is_known)
 
 
@@ -156,12 +156,12 @@ def _of_data(
     method: "AnyMethod", dataset: "Dataset", modality: str | None, threads: int | None
 ) -> _Queries:
     from kinhash.cli import inputs
-    from kinhash.cli.messages import note
+    from kinhash.cli.messages import counted, note
 
     codes, is_known = inputs.encoded(method, dataset, modality, n_threads=threads)
     if not is_known.all():
         n_empty = int((~is_known).sum())
-        note(f"{n_empty:,} queries have no known word or entry, and so no match.")
+        note(f"{counted(n_empty, 'query', 'queries')} without a known word or entry: no match.")
     names = range(len(dataset)) if dataset.ids is None else dataset.ids.tolist()
     return _Queries(names, codes, is_known)
 
@@ -191,7 +191,7 @@ def _found(
 def _print(
     found: "list[Matches]", asked: _Queries, limit: int | None, output: options.Format
 ) -> None:
-    from kinhash.cli.messages import note
+    from kinhash.cli.messages import counted, note
     from kinhash.cli.results import stdout
 
     with stdout() as stream:
@@ -202,8 +202,9 @@ def _print(
     n_empty += int((~asked.is_known).sum())
     cut = limit is not None and limit < n_matches
     note(
-        f"{len(asked.names):,} queries, {n_empty:,} of them without a match; {n_matches:,} matches"
-        + (f", of which {limit:,} are shown: --limit 0 shows all." if cut else ".")
+        f"{counted(len(asked.names), 'query', 'queries')}, {n_empty:,} without a match; "
+        f"{counted(n_matches, 'match', 'matches')}"
+        + (f", {limit:,} shown: --limit 0 shows all." if cut else ".")
     )
 
 
@@ -231,9 +232,9 @@ def _rows(answers: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 
 
 def _table_lines(answers: Iterable[dict[str, Any]]) -> Iterator[str]:
-    from kinhash.show.tables import render
+    from kinhash.cli.results import shown
 
-    text = render(list(_rows(answers)), "table")
+    text = shown(list(_rows(answers)), options.Format.TABLE)
     if text:
         yield text
 

@@ -49,10 +49,17 @@ def build_method(
     stored_name = stored.pop("method", default)
     method = _method(name or str(stored_name), multimodal=multimodal)
     given = {key: value for key, value in options.items() if value is not None}
-    for key in given:
-        _check_known(key, method)
+    _check_options(given, method)
     configured = _configured(config, stored, method)
     return method(**(configured | given | _assigned(assignments, method, given)))
+
+
+def _check_options(given: Mapping[str, Any], method: type[AnyMethod]) -> None:
+    known = parameter_kinds(method)
+    for key in given:
+        if key not in known:
+            names = ", ".join(f"`{name}`" for name in sorted(known))
+            raise InvalidInputError(f"Method {method.name!r} has no `{key}`. It has {names}.")
 
 
 def _method(name: str, *, multimodal: bool) -> type[AnyMethod]:

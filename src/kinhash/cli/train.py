@@ -100,8 +100,8 @@ def train(
         typer.Option(
             "--config",
             metavar="FILE",
-            help="TOML with the method and those of its parameters that differ from the defaults; "
-            "options win.",
+            help="A TOML file with the method and the parameters that differ from the defaults; "
+            "options override it.",
             show_default=False,
         ),
     ] = None,
@@ -168,10 +168,10 @@ def _fit_and_save(model: "AnyMethod", dataset: "Dataset", rows: options.Rows, ou
     chosen, which = _training_rows(model, dataset, rows)
     note(f"Training {model.name} on {dataset.name}: {which}.")
     if dataset.labels is None:
-        kin = "rows near one another"
+        similar = "nearby rows"
         if isinstance(model, MultimodalMethod):
-            kin = f"the modalities of one item, and {kin},"
-        note(f"{dataset.name} has no labels: {kin} count as similar.")
+            similar = f"the modalities of one item, and {similar},"
+        note(f"{dataset.name} has no labels: {similar} count as similar.")
     start = time.perf_counter()
     with _progress(model):
         fit_rows(model, dataset, chosen)
@@ -184,9 +184,11 @@ def _fit_and_save(model: "AnyMethod", dataset: "Dataset", rows: options.Rows, ou
 
 
 def _described(modality: str, codes: "Codes") -> str:
+    from kinhash.cli.messages import counted
+
     return (
         f"{modality + ': ' if modality else ''}{codes.n_active.mean():.1f} of them active, "
-        f"{codes.n_unique:,} different codes for {len(codes):,} training rows"
+        f"{counted(codes.n_unique, 'different code')} for {counted(len(codes), 'training row')}"
     )
 
 

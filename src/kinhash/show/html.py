@@ -29,7 +29,7 @@ p { max-width: 84ch; margin: 0 0 12px; }
 .fact:first-child { border-color: var(--accent); background: var(--tint); }
 .fact dt { font-weight: 600; }
 .fact dd { margin: 0; color: var(--soft); font-size: 0.92rem; }
-.fact .value { color: var(--ink); font-size: 1.75rem; font-weight: 650; line-height: 1.35;
+.fact .value { color: var(--ink); font-size: 1.45rem; font-weight: 650; line-height: 1.35;
   font-variant-numeric: tabular-nums; letter-spacing: -0.01em; }
 .fact:first-child .value { color: var(--accent); }
 section { padding: 28px 32px 24px; margin: 0 0 24px; }

@@ -22,7 +22,12 @@ _NAMES = {"n_bits": "bits", "fit_seconds": "seconds"}  # of columns that are no 
 _KEY = re.compile(r"(?P<measure>[a-z0-9_]+)@(?P<radius>r?)(?P<number>\d+)")
 
 
-def render(rows: Sequence[Row], format: Format) -> str:  # noqa: A002 - the option's name
+def render(
+    rows: Sequence[Row],
+    format: Format,  # noqa: A002 - the option's name
+    *,
+    width: int | None = None,
+) -> str:
     """Return `rows` as text, without a final newline.
 
     The columns are the keys of all rows, in the order in which they first appear. JSON and CSV hold
@@ -33,6 +38,8 @@ def render(rows: Sequence[Row], format: Format) -> str:  # noqa: A002 - the opti
     Args:
         rows: One dict per line, such as the measures of `kinhash.metrics.evaluate_codes`.
         format: "table", "json" or "csv".
+        width: Longest line of a table. Columns that do not fit follow below in further blocks,
+            each of which repeats the columns that say what a row is. No limit if None.
 
     Raises:
         InvalidInputError: `format` is unknown.
@@ -50,7 +57,7 @@ def render(rows: Sequence[Row], format: Format) -> str:  # noqa: A002 - the opti
     if format == "csv":
         return _csv(rows)
     if format == "table":
-        return _text_table(rows)
+        return _text_table(rows, width)
     raise unknown_name("format", str(format), get_args(Format))
 
 
@@ -128,18 +135,35 @@ def title(key: str, joint: str = ", ") -> str:
     return joint.join(part for part in heading(key) if part)
 
 
-def _text_table(rows: Sequence[Row]) -> str:
-    keys = _keys(rows)
-    if not keys:
-        return ""
-    columns = []
-    for key in keys:
+def _text_table(rows: Sequence[Row], width: int | None) -> str:
+    columns = _columns(rows)
+    names = list(itertools.takewhile(lambda key: key == "n_bits" or _is_text(key, rows), columns))
+    blocks = [names]
+    for key in list(columns)[len(names) :]:
+        wider = [*blocks[-1], key]
+        fits = width is None or sum(len(columns[one][0]) + 2 for one in wider) - 2 <= width
+        # A block has at least one column of its own, however narrow the terminal is.
+        if fits or blocks[-1] == names:
+            blocks[-1] = wider
+        else:
+            blocks.append([*names, key])
+    return "\n\n".join(_block([columns[key] for key in block]) for block in blocks)
+
+
+def _columns(rows: Sequence[Row]) -> dict[str, list[str]]:
+    """Return the cells of each column, two of heading first, all of the same width."""
+    columns = {}
+    for key in _keys(rows):
         name, condition = heading(key)
         below = " ".join(part for part in (condition, "%" if is_rate(key) else "") if part)
         cells = [name, below, *(show(key, row.get(key)) for row in rows)]
         width = max(map(len, cells))
         align = str.ljust if _is_text(key, rows) else str.rjust
-        columns.append([align(cell, width) for cell in cells])
+        columns[key] = [align(cell, width) for cell in cells]
+    return columns
+
+
+def _block(columns: Sequence[Sequence[str]]) -> str:
     lines = ["  ".join(cells).rstrip() for cells in zip(*columns, strict=True)]
     return "\n".join(line for line in lines if line)
 

@@ -176,7 +176,7 @@ def verdict(compared: Sequence[Compared]) -> list[str]:
     """Return, in sentences, which method is ahead in what; and what to be careful about."""
     sentences = []
     for measure, why in (
-        ("f1@r2", "for finding kin by looking up buckets"),
+        ("f1@r2", "for finding similar items by lookup"),
         ("f1@r0", "for equal codes, as in a join"),
         ("map", "for ranking everything"),
     ):
@@ -189,8 +189,7 @@ def verdict(compared: Sequence[Compared]) -> list[str]:
         length = f" with {bits} bits" if bits else ""
         sentences.append(
             f"Ahead in {what}, {why}: {best.name}{length} "
-            f"({show(measure, best.mean(measure))} %, standard deviation "
-            f"{100 * best.spread(measure):.2f} over {len(best.records)} splits)."
+            f"({show(measure, best.mean(measure))} %{_spread(best, measure)})."
         )
     few = [one.name for one in compared if one.mean("unique_codes") <= 32]
     if few:
@@ -199,6 +198,14 @@ def verdict(compared: Sequence[Compared]) -> list[str]:
             "within a class; F1 alone flatters them."
         )
     return sentences
+
+
+def _spread(one: Compared, measure: str) -> str:
+    """Return the standard deviation over the splits, of which a single one has none."""
+    n = len(one.records)
+    if n == 1:
+        return ", one split"
+    return f", standard deviation {100 * one.spread(measure):.2f} over {n} splits"
 
 
 def sections(compared: Sequence[Compared], data: Dataset, folder: Path | None) -> list[Section]:

@@ -1,4 +1,4 @@
-"""The demo: sparse against dense codes on digits, from training to a report with pictures."""
+"""The demo: SparseHash, two rivals and a control on digits, and a report with pictures."""
 
 import itertools
 import time
@@ -14,7 +14,7 @@ from kinhash.errors import ConstantColumnWarning, InvalidInputError
 from kinhash.evaluation.protocol import Evaluation, evaluate_method, recall_against_radius
 from kinhash.index.reference import search_top_k
 from kinhash.measures import DEMO, scores
-from kinhash.methods import LSH, HashMethod, NNHash, SparseHash
+from kinhash.methods import LSH, ClassCode, HashMethod, NNHash, SparseHash
 from kinhash.progress import Report, silent
 from kinhash.show import plots
 from kinhash.show.html import Fact, Section, write_report
@@ -27,6 +27,14 @@ MODEL = "model.kinhash"
 MODEL_BITS = 64  # SparseHash's default; this model is saved, and searched for the picture plate
 MAX_RADIUS = 10
 N_NEIGHBOURS = 10
+
+KINDS: dict[type[HashMethod], str] = {
+    SparseHash: "sparse",
+    NNHash: "dense",
+    LSH: "dense, random",
+    ClassCode: "control",
+}
+"""The methods, each with its own defaults, and how the page calls them."""
 
 Results = Mapping[tuple[str, int], Evaluation]  # by method and bits
 
@@ -55,7 +63,9 @@ def run_demo(
     bits: tuple[int, int] = (48, 128),
     max_steps: int | None = None,
 ) -> DemoResult:
-    """Train sparse and dense codes of two lengths on digits, and write what came of it to `out`.
+    """Compare SparseHash with rivals and a control on digits, and write a report to `out`.
+
+    Every method has its own defaults, at two code lengths.
 
     Args:
         out: A folder; it is made if needed. `report.html` and `model.kinhash` are written once all
@@ -82,7 +92,7 @@ def run_demo(
     part = data.split(seed)
     plan: list[tuple[type[HashMethod], int]] = [
         *((SparseHash, n_bits) for n_bits in sorted({*bits, MODEL_BITS})),
-        *itertools.product((NNHash, LSH), bits),
+        *itertools.product([kind for kind in KINDS if kind is not SparseHash], bits),
     ]
     methods: dict[tuple[str, int], HashMethod] = {}
     results: dict[tuple[str, int], Evaluation] = {}
@@ -106,7 +116,7 @@ def run_demo(
     model.save(out / MODEL)
     write_report(
         out / REPORT,
-        title="Do longer codes still find their kin?",
+        title="Do longer codes still find similar items?",
         lead=_lead(data, part),
         facts=_facts(compared),
         sections=sections,
@@ -121,8 +131,8 @@ def prepare(out: Path, *, force: bool) -> None:
     present = [name for name in (REPORT, MODEL) if (out / name).exists()]
     if present and not force:
         raise InvalidInputError(
-            f"{out} already holds {' and '.join(present)}. Choose another folder, or pass --force "
-            "(force=True) to overwrite."
+            f"{out} already holds {' and '.join(present)}. Choose another folder, or pass "
+            "`force=True` to overwrite."
         )
     try:
         out.mkdir(parents=True, exist_ok=True)
@@ -132,9 +142,7 @@ def prepare(out: Path, *, force: bool) -> None:
 
 
 def _method(kind: type[HashMethod], n_bits: int, seed: int, max_steps: int | None) -> HashMethod:
-    # The dense network as the paper prints it: one layer on the vectors themselves.
-    as_printed = {"n_anchors": 0, "similar_share": 0.5} if kind is NNHash else {}
-    method = kind().set_params(n_bits=n_bits, seed=seed, **as_printed)
+    method = kind().set_params(n_bits=n_bits, seed=seed)
     if max_steps is not None and "max_steps" in method.get_params():
         method.set_params(max_steps=max_steps)
     return method
@@ -154,11 +162,13 @@ def _row(key: tuple[str, int], evaluation: Evaluation) -> Row:
 
 def _lead(data: Dataset, part: Split) -> str:
     return (
-        "kinhash learns codes under which similar items become equal or nearly equal, so that "
-        "finding them is a lookup. The longer a dense code, the rarer it meets its equal. A sparse "
-        "code, with only a few active bits, is meant to grow long and still collide. Here both "
-        f"learn from {len(part.train)} labelled images of handwritten {data.name}, and "
-        f"{len(part.query)} images that no method has seen search among {len(part.database):,}."
+        "kinhash learns codes so that similar items get equal or nearly equal codes: finding them "
+        "is then a lookup. Does that still work when codes get longer? SparseHash learns long "
+        "codes with few active bits. NNHash, a dense network, and LSH, random projections, are "
+        "its rivals here. ClassCode is the control: a classifier's prediction, stored as a code. "
+        f"Each method has its own defaults. The training part has {len(part.train)} labelled "
+        f"images of handwritten {data.name}; {len(part.query)} images that no method has seen "
+        f"search among {len(part.database):,}."
     )
 
 
@@ -170,7 +180,7 @@ def _facts(results: Results) -> list[Fact]:
             " → ".join(_percent(results[name, n].metrics["recall@r0"]) for n in (short, long)),
             f"recall at radius 0, from {short} to {long} bits",
         )
-        for name, kind in zip(_names(results), ("sparse", "dense", "dense, random"), strict=True)
+        for name, kind in ((kind.__name__, what) for kind, what in KINDS.items())
     ]
 
 
@@ -216,7 +226,7 @@ def _table_section(rows: Sequence[Row], results: Results) -> Section:
     n_queries = len(evaluation.query_codes)
     return Section(
         "Every number",
-        paragraphs=[_rivals_sentence(results)],
+        paragraphs=[*_rivals_sentences(results), _control_sentence(results)],
         rows=rows,
         strong=SparseHash.__name__,
         note=(
@@ -231,23 +241,34 @@ def _table_section(rows: Sequence[Row], results: Results) -> Section:
     )
 
 
-def _rivals_sentence(results: Results) -> str:
-    """Say where another method beats SparseHash at the same length."""
+def _rivals_sentences(results: Results) -> list[str]:
+    """Say where another method beats SparseHash at the same length, a sentence for each."""
     ours = SparseHash.__name__
-    lost = []
-    for (name, n_bits), measure in itertools.product(results, scores(DEMO)):
-        if name == ours:
-            continue
-        theirs, our = (results[who, n_bits].metrics[measure] for who in (name, ours))
-        if theirs > our:
-            what = title(measure, " at ")
-            lost.append(
-                f"{name} in {what} with {n_bits} bits ({_percent(theirs)} against {_percent(our)})"
-            )
-    if lost:
-        return f"Ahead of {ours} at the same length: {'; '.join(lost)}."
-    return (
+    rates, sentences = scores(DEMO), []
+    for name in _names(results):
+        parts = []
+        for n_bits in _lengths(results) if name != ours else ():
+            theirs, our = (results[who, n_bits].metrics for who in (name, ours))
+            won = [title(m, " at ") for m in rates if theirs[m] > our[m]]
+            if won:
+                what = "every rate" if len(won) == len(rates) else ", ".join(won)
+                parts.append(f"with {n_bits} bits in {what}")
+        if parts:
+            sentences.append(f"{name} is ahead of {ours} {'; '.join(parts)}.")
+    return sentences or [
         f"At the same length, no other method is ahead of {ours} in mAP, precision, recall or F1."
+    ]
+
+
+def _control_sentence(results: Results) -> str:
+    control, ours = (
+        [found.metrics["unique_codes"] for (name, _), found in results.items() if name == kind]
+        for kind in (ClassCode.__name__, SparseHash.__name__)
+    )
+    return (
+        f"What {ClassCode.__name__} reaches, class labels alone reach. It has {max(control):.0f} "
+        f"different codes and says nothing about items within a class; {SparseHash.__name__} has "
+        f"{min(ours):.0f} to {max(ours):.0f}."
     )
 
 
@@ -273,8 +294,7 @@ def _plate_section(data: Dataset, part: Split, evaluation: Evaluation) -> Sectio
             f"The {N_NEIGHBOURS} nearest neighbours of {len(queries)} unseen images. "
             "Grey frame: the query. Green frame: the same digit. Dashed red frame with a cross: "
             "another digit. The queries are the first of each of five classes drawn at random, not "
-            "picked. Many items share the query's code; at equal distance the lowest row number "
-            "comes first."
+            "picked. At equal distance the lowest row number comes first."
         ),
     )
 
@@ -287,7 +307,7 @@ def _active_section(results: Results) -> Section:
         image=plots.data_uri(plots.plot_active_bits(codes)),
         caption=(
             f"How many of the {long} bits are active in the codes of the database. Two codes are "
-            "equal only if every bit agrees: the fewer may be active, the easier that is."
+            "equal only if every bit agrees."
         ),
     )
 
@@ -298,8 +318,8 @@ def _history_section(model: HashMethod) -> Section:
         image=plots.data_uri(plots.plot_history(model.history_)),
         caption=(
             f"{type(model).__name__}, {MODEL_BITS} bits, on held-out training images. The loss "
-            "pulls similar pairs together, pushes dissimilar pairs apart, and prices active bits. "
-            "The fewer codes are unique, the more items share one."
+            "pulls similar pairs together, pushes dissimilar pairs apart, and makes active bits "
+            "costly. The fewer codes are unique, the more items share one."
         ),
     )
 
