@@ -490,13 +490,15 @@ def test_a_method_of_the_future_is_named_with_those_known(tmp_path):
     storage.write(tmp_path / "m", {"kind": "model", "method": "later"}, {"W": np.zeros(3)})
     with pytest.raises(FormatError) as caught:
         load(tmp_path / "m")
-    assert str(caught.value).startswith(f"{tmp_path / 'm'} holds a 'later'; this release reads")
+    assert str(caught.value).startswith(
+        f"{tmp_path / 'm'}: the file holds a 'later'; this release reads"
+    )
     assert all(name in str(caught.value) for name in [*METHODS, *MULTIMODAL_METHODS])
 
 
 def test_what_is_missing_in_a_file_is_named_with_the_file(tmp_path):
     storage.write(tmp_path / "m", {"kind": "model", "method": "lsh"}, {"W": np.zeros(3)})
-    with pytest.raises(FormatError, match=r"m is not complete: 'parameters'\."):
+    with pytest.raises(FormatError, match=r"m: the entry `parameters` is missing\."):
         load(tmp_path / "m")
 
 
@@ -514,20 +516,20 @@ def test_a_model_codes_and_an_index_are_opened_by_what_the_file_says(tmp_path, r
     vectors = rng.normal(size=(20, 5)).astype(np.float32)
     model = LSH(n_bits=8).fit(vectors)
     model.save(tmp_path / "model")
-    other_codes.save(tmp_path / "other_codes", np.arange(20) + 7)
+    other_codes.save(tmp_path / "codes", np.arange(20) + 7)
     HammingIndex(other_codes).save(tmp_path / "index")
     assert np.array_equal(
         load(tmp_path / "model").encode(vectors).words, model.encode(vectors).words
     )
-    assert load(tmp_path / "other_codes").ids.tolist() == list(range(7, 27))
+    assert load(tmp_path / "codes").ids.tolist() == list(range(7, 27))
     assert len(load(tmp_path / "index")) == 20
 
 
 def test_facts_of_codes_are_counted(tmp_path, other_codes):
-    other_codes.save(tmp_path / "other_codes")
+    other_codes.save(tmp_path / "codes")
     dense = other_codes.to_dense()
-    assert describe(tmp_path / "other_codes") == {
-        "kind": "other_codes",
+    assert describe(tmp_path / "codes") == {
+        "kind": "codes",
         "format": 1,
         "kinhash": kinhash.__version__,
         "n": 20,

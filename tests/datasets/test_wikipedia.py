@@ -82,12 +82,12 @@ def test_missing_files_are_named_with_the_folders_and_the_remedy(tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"image": np.zeros((4, 128))}, "`labels` has 5 items but `vectors` has 4"),
+        ({"image": np.zeros((4, 128))}, r"`modalities\['text'\]` has 5 items but `vectors` has 4"),
         (
             {"image": np.zeros(5)},
             r"`image` in .*wikipedia\.npz must hold numbers of shape \(n, d\)",
         ),
-        ({"text": np.zeros((4, 10))}, r"`attributes\['text'\]` has 4 items"),
+        ({"text": np.zeros((4, 10))}, r"`modalities\['text'\]` has 4 items"),
         ({"label": np.array([0, 1, 2, 3, 0])}, r"in \[0, 2\] .* got 0 to 3"),
         ({"split": np.array([0, 1, 2, 0, 0])}, "`split` in .* must hold 0 for training and 1"),
         ({"split": None}, "but has no split"),

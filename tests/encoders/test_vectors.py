@@ -5,7 +5,6 @@ import scipy.sparse
 from kinhash.encoders.vectors import (
     as_float32,
     check_finite,
-    check_finite_entries,
     is_sparse,
     squared_distances,
     unit_length,
@@ -43,15 +42,17 @@ def test_the_first_row_that_is_not_finite_is_named(value, what):
     X = np.zeros((5, 2))
     check_finite(X)
     X[[2, 4], 1] = value
-    with pytest.raises(InvalidInputError, match=f"contains {what} in row 102. Drop that row"):
+    with pytest.raises(
+        InvalidInputError, match=f"contains {what} in row 102, column 1. Drop that row"
+    ):
         check_finite(X, first_row=100)
 
 
 def test_a_sparse_row_is_named_even_after_rows_without_entries():
     X = scipy.sparse.csr_array(([1.0, np.inf, np.nan], ([0, 3, 4], [1, 0, 1])), shape=(6, 2))
     with pytest.raises(InvalidInputError, match="contains infinity in row 3"):
-        check_finite_entries(X)
-    check_finite_entries(X[:3])
+        check_finite(X)
+    check_finite(X[:3])
 
 
 def test_arrays_and_matrices_are_told_apart():

@@ -15,7 +15,8 @@ class FirstColumn(HashMethod):
     name = "first-column"
     _takes_sparse = True
 
-    def __init__(self, shift=0.0, *, fails=None):
+    def __init__(self, shift=0.0, *, n_bits=1, fails=None):
+        self.n_bits = n_bits
         self.shift = shift
         self.fails = fails
 
@@ -104,7 +105,7 @@ def test_one_row_is_too_few_to_fit_and_none_can_be_encoded():
 def test_a_header_says_what_made_the_model_and_holds_no_nan():
     header = FirstColumn(0.25).fit(X)._header()
     assert header["method"] == "first-column"
-    assert header["parameters"] == {"shift": 0.25, "fails": None}
+    assert header["parameters"] == {"shift": 0.25, "n_bits": 1, "fails": None}
     assert header["history"] == [{"loss": 0.5, "margin": None}]
 
 
@@ -114,7 +115,7 @@ def test_a_saved_model_is_restored_with_names_of_columns(tmp_path):
     FirstColumn(0.25).fit(frame).save(tmp_path / "m.kinhash")
     header, arrays = kinhash.storage.read(tmp_path / "m.kinhash")
     model = FirstColumn._restore(header, arrays)
-    assert model.get_params() == {"shift": 0.25, "fails": None}
+    assert model.get_params() == {"shift": 0.25, "n_bits": 1, "fails": None}
     assert model.feature_names_in_.tolist() == ["width", "height"]
     assert model.n_features_in_ == 2
     assert model.encode(frame).to_dense().tolist() == [[1], [0], [1]]
@@ -122,10 +123,12 @@ def test_a_saved_model_is_restored_with_names_of_columns(tmp_path):
 
 def test_an_unknown_encoder_is_named_with_those_known():
     with pytest.raises(FormatError, match=r"Unknown encoder 'quantum'; .* cod, .*, linear"):
-        restored_encoder("quantum", {}, {})
+        restored_encoder({"encoder": "quantum", "settings": {}}, {})
 
 
 def test_an_unknown_parameter_of_a_file_is_named_with_those_known():
     header = FirstColumn().fit(X)._header() | {"parameters": {"bits": 3}}
-    with pytest.raises(FormatError, match=r"FirstColumn has no parameter 'bits'; .* fails, shift"):
+    with pytest.raises(
+        FormatError, match=r"FirstColumn has no parameter 'bits'; .* fails, n_bits, shift"
+    ):
         FirstColumn._from_header(header)

@@ -9,7 +9,7 @@ from kinhash.datasets.user_files.fields import (
     as_vectors,
     check_paired,
     choose,
-    vectors_of,
+    first_vectors,
 )
 from kinhash.errors import InvalidInputError
 
@@ -71,7 +71,7 @@ def test_class_numbers_stay_and_a_matrix_is_tags():
     [
         (np.array([[0, 2]]), "must hold 0 and 1 only"),
         (np.zeros((2, 2, 2)), r"0/1 matrix, got float64 of shape \(2, 2, 2\)"),
-        (np.array(["a", "", ""]), "a class for each item, 2 are empty"),
+        (np.array(["a", "", ""]), "a label in each row, but 2 of 3 are missing: in rows 1, 2"),
         (np.array([1.0, 2.5]), "whole numbers that fit into 64 bits, got 2.5 in row 1"),
         (np.array([b"\xff"]), "must hold text in UTF-8"),
     ],
@@ -115,4 +115,4 @@ def test_modalities_of_different_lengths_show_both():
 
 def test_the_first_numbers_stand_for_the_items():
     image = np.eye(2, dtype=np.float32)
-    assert vectors_of({"text": ("a", "b"), "image": image}) is image
+    assert first_vectors({"text": ("a", "b"), "image": image}) is image
