@@ -27,10 +27,7 @@ class IdOrder {
         if (differing == 0) return;
         const uint32_t low = uint32_t(std::countr_zero(differing)),
                        high = uint32_t(std::bit_width(differing));
-        if (high < 32 && (size_t(1) << high) / 64 <= n)
-            by_bits(ids, n, high);
-        else
-            by_digits(ids, n, low, high);
+        by_digits(ids, n, low, high);
     }
 
     // Moves the n lowest ids to the front, in order.
@@ -45,41 +42,6 @@ class IdOrder {
 
     // Maps ids to unsigned numbers of the same order; its own inverse.
     static Key key(Id id) { return Key(id) ^ (std::is_signed_v<Id> ? Key(1) << (8 * sizeof(Id) - 1) : 0); }
-
-    // A bitmap, for ids that are dense in their range: set a bit per id, then read the bits.
-    void by_bits(Id* ids, size_t n, uint32_t high) {
-        const Key mask = (Key(1) << high) - 1, same = key(ids[0]) & ~mask;
-        bits_.assign((size_t(1) << high) / 64 + 1, 0);
-        for (size_t i = 0; i < n; ++i) {
-            const Key at = key(ids[i]) & mask;
-            bits_[at / 64] |= uint64_t(1) << (at % 64);
-        }
-        // Most words of the bitmap have at most two bits, or at most six.
-        if (n < bits_.size())
-            read_bits<2>(ids, n, same);
-        else
-            read_bits<6>(ids, n, same);
-    }
-    // Branch-free: writes AT_ONCE ids per word; those past its last bit are overwritten.
-    template <size_t AT_ONCE>
-    void read_bits(Id* ids, size_t n, Key same) const {
-        constexpr uint64_t LAST = uint64_t(1) << 63;  // so that countr_zero is always defined
-        size_t written = 0, word = 0;
-        const auto at = [&](uint64_t rest) {
-            return Id(key(Id(same | Key(64 * word + size_t(__builtin_ctzll(rest | LAST))))));
-        };
-        for (; written + AT_ONCE <= n && word < bits_.size(); ++word) {
-            uint64_t rest = bits_[word];
-            const size_t here = size_t(std::popcount(rest));
-#pragma GCC unroll 6
-            for (size_t i = 0; i < AT_ONCE; ++i, rest &= rest - 1) ids[written + i] = at(rest);
-            for (size_t i = AT_ONCE; i < here; ++i, rest &= rest - 1) ids[written + i] = at(rest);
-            written += here;
-        }
-        for (; written < n && word < bits_.size(); ++word)
-            for (uint64_t rest = bits_[word]; rest; rest &= rest - 1) ids[written++] = at(rest);
-        std::fill(ids + written, ids + n, ids[written - 1]);  // a damaged file may have an id twice
-    }
 
     // Radix sort over the bits low .. high - 1.
     void by_digits(Id* ids, size_t n, uint32_t low, uint32_t high) {
@@ -140,7 +102,6 @@ class IdOrder {
     }
 
     Growing<Id> scratch_;
-    Vector<uint64_t> bits_;
 };
 
 }  // namespace kinhash
