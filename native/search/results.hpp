@@ -188,7 +188,7 @@ class ItemWriter {
     int32_t* const distances_;
     Stream stream_;
     Polling polling_;
-    IdOrder<int64_t> order_;
+    IdOrder order_;
     const Hit* hits_end_ = nullptr;
     size_t stop_ = 0;      // end of the piece's items
     size_t filled_ = 0;    // distances before this are written
