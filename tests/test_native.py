@@ -1,4 +1,4 @@
-"""What Python does not reach of the compiled core: its unit tests and the check for emulators."""
+"""What Python does not reach of the compiled core: its unit tests."""
 
 import platform
 import shutil
@@ -42,13 +42,6 @@ def test_the_unit_tests_of_the_core_pass(tmp_path):
     done = subprocess.run([tmp_path / "run"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
     assert "FAILED" not in done.stdout
-    assert done.stdout.count("passed") == sum(
+    assert done.stdout.count("passed ") == 1 + sum(
         source.read_text(encoding="utf-8").count("\nTEST(") for source in sources
     )
-
-
-@needs_compiler
-@pytest.mark.skipif(not X86, reason="compares the kernels of x86")
-def test_the_check_for_emulated_processors_fits_the_kernels():
-    """`make emulate` takes minutes and root; that it compiles is seen here."""
-    compile_cpp("-fsyntax-only", "-mpopcnt", NATIVE / "emulate" / "check.cpp")

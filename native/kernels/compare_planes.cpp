@@ -75,15 +75,38 @@ inline Hit* add_runs(uint64_t bits, size_t row, Hit like, Hit* out) {
     return end;
 }
 
+// A bit for each of the codes row .. row + 63 below n.
+inline uint64_t below(size_t n, size_t row) {
+    return row + 64 <= n ? ~uint64_t(0) : row < n ? (uint64_t(1) << (n - row)) - 1 : 0;
+}
+
+// Makes a mask of the codes at each distance up to `radius`, which fits into SPLIT_BITS; returns their union.
+template <size_t ALL_BITS, size_t SPLIT_BITS>
+inline Plane split(const Plane* distance, uint32_t radius, Plane* at_distance) {
+    Plane far{}, any{};
+#pragma GCC unroll 16
+    for (size_t b = SPLIT_BITS; b < ALL_BITS; ++b) far |= distance[b];
+#pragma GCC unroll 8
+    for (size_t d = 0; d < size_t(1) << SPLIT_BITS; ++d) {
+        Plane bits = ~far;
+#pragma GCC unroll 3
+        for (size_t b = 0; b < SPLIT_BITS; ++b) bits &= d >> b & 1 ? distance[b] : ~distance[b];
+        if (d > radius) break;
+        at_distance[d] = bits;
+        any |= bits;
+    }
+    return any;
+}
+
 // Scans up to PLANES_BLOCK codes. First makes a bit mask per distance, then hits from the masks: so hits are
 // ordered by distance, and consecutive codes are joined. The radius fits into SPLIT_BITS.
 template <size_t SUM_BITS, size_t ALL_BITS, size_t SPLIT_BITS>
 Hit* scan_split(const uint64_t* planes, size_t n, size_t n_words, const uint32_t* at, uint32_t k,
                 uint32_t radius, Hit first, Hit* out) {
-    constexpr size_t N_SPLIT = size_t(1) << SPLIT_BITS, PARTS = HALF / 64;
+    constexpr size_t PARTS = HALF / 64;
     struct Near {
         size_t row;
-        Plane bits[N_SPLIT];
+        Plane bits[size_t(1) << SPLIT_BITS];
     };
     alignas(Plane) Near near[PLANES_BLOCK / HALF];
     size_t n_near = 0;
@@ -92,35 +115,18 @@ Hit* scan_split(const uint64_t* planes, size_t n, size_t n_words, const uint32_t
         Plane distance[ALL_BITS];
         distances_of<SUM_BITS, ALL_BITS>(planes + row / PLANE_CODES * stride + row % PLANE_CODES / 64, at, k,
                                          n_words, distance);
-        Plane far{};
-#pragma GCC unroll 16
-        for (size_t b = SPLIT_BITS; b < ALL_BITS; ++b) far |= distance[b];
         Near& here = near[n_near];
         here.row = row;
-        Plane any{};
-#pragma GCC unroll 8
-        for (size_t d = 0; d < N_SPLIT; ++d) {
-            Plane bits = ~far;
-#pragma GCC unroll 3
-            for (size_t b = 0; b < SPLIT_BITS; ++b) bits &= d >> b & 1 ? distance[b] : ~distance[b];
-            if (d > radius) break;
-            here.bits[d] = bits;
-            any |= bits;
-        }
-        if (row + HALF > n)
-            for (size_t d = 0; d <= radius; ++d)
-                for (size_t part = 0; part < PARTS; ++part) {
-                    const size_t start = row + 64 * part;
-                    if (start + 64 > n)
-                        here.bits[d][part] &= start < n ? (uint64_t(1) << (n - start)) - 1 : 0;
-                }
+        const Plane any = split<ALL_BITS, SPLIT_BITS>(distance, radius, here.bits);
         n_near += (any[0] | any[1] | any[2] | any[3]) != 0;
     }
     for (uint32_t d = 0; d <= radius; ++d) {
         const Hit like{0, first.segment, 0, uint16_t(d)};
         for (size_t i = 0; i < n_near; ++i)
-            for (size_t part = 0; part < PARTS; ++part)
-                out = add_runs(near[i].bits[d][part], first.row + near[i].row + 64 * part, like, out);
+            for (size_t part = 0; part < PARTS; ++part) {
+                const size_t row = near[i].row + 64 * part;
+                out = add_runs(near[i].bits[d][part] & below(n, row), first.row + row, like, out);
+            }
     }
     return out;
 }
@@ -139,8 +145,7 @@ Hit* scan_mixed(const uint64_t* planes, const uint64_t* codes, size_t n, size_t 
         for (size_t b = 0; b < ALL_BITS; ++b) far = radius >> b & 1 ? far & bits[b] : far | bits[b];
         for (size_t part = 0; part < HALF / 64; ++part) {
             const size_t start = row + 64 * part;
-            uint64_t hits = ~far[part];
-            if (start + 64 > n) hits &= start < n ? (uint64_t(1) << (n - start)) - 1 : 0;
+            uint64_t hits = ~far[part] & below(n, start);
             if (hits == 0) continue;
             // Branch-free, SPARE_HITS at a time; hits past the last are overwritten.
             Hit* const end = out + std::popcount(hits);

@@ -153,60 +153,80 @@ void write_shrunk_code(const Network& net, const float* z, uint64_t* words, size
     }
 }
 
+// The arrays of one block of rows.
+struct Block {
+    size_t stride, n_out;
+    std::unique_ptr<float[]> inputs, projected, active, sums, zero;
+    bool bad[BLOCK];  // rows that are not finite, or whose outputs are not
+    explicit Block(const Network& net)
+        : stride(round_up(net.n_in, PANEL)), n_out(net.n_out), inputs(new float[BLOCK * stride]),
+          projected(new float[BLOCK * n_out]), active(new float[BLOCK * n_out]),
+          sums(new float[BLOCK * n_out]), zero(new float[n_out]()) {}
+    void check(const float* outputs, size_t n) {
+        for (size_t r = 0; r < n; ++r) bad[r] |= !all_finite(outputs + r * n_out, n_out);
+    }
+};
+
+// v = W x / |x| + bias for `n` rows.
+void project(const Network& net, const float* X, size_t n, Block& block) {
+    float inverse_length[BLOCK];
+    for (size_t r = 0; r < n; ++r) {
+        const float squared = standardise(net, X + r * net.n_in, block.inputs.get() + r * block.stride);
+        block.bad[r] = !std::isfinite(squared);
+        inverse_length[r] = !net.unit_length ? 1.0f : squared > 0 ? 1.0f / std::sqrt(squared) : 0.0f;
+    }
+    multiply(block.inputs.get(), block.stride, n, net.W, net.n_in, block.zero.get(), 0, block.projected.get(),
+             block.n_out);
+    for (size_t r = 0; r < n; ++r) {
+        float* v = block.projected.get() + r * block.n_out;
+        const Vec inverse = splat(inverse_length[r]);
+        for (size_t j = 0; j < block.n_out; j += LANES)
+            store(v + j, load(v + j) * inverse + load(net.bias + j));
+    }
+}
+
+// z = v + S shrink(z), n_steps times; returns z.
+const float* iterate(const Network& net, size_t n, Block& block) {
+    const size_t n_out = block.n_out;
+    const float* z = block.projected.get();
+    for (size_t step = 0; step < net.n_steps; ++step) {
+        for (size_t r = 0; r < n; ++r)
+            for (size_t j = 0; j < n_out; j += LANES)
+                store(block.active.get() + r * n_out + j,
+                      shrink(load(z + r * n_out + j), load(net.tau + j), net.two_sided));
+        multiply(block.active.get(), n_out, n, net.S, n_out, block.projected.get(), n_out, block.sums.get(),
+                 n_out);
+        z = block.sums.get();
+        block.check(z, n);  // after each step: the shrinkage makes 0 of a NaN, so the next would hide it
+    }
+    if (net.n_steps == 0) block.check(z, n);
+    return z;
+}
+
 }  // namespace
 
 size_t encode(const Network& net, const float* X, size_t begin, size_t end, uint64_t* words,
               size_t words_per_row) {
-    const size_t n_out = net.n_out, words_per_plane = words_per_row / (net.two_sided ? 2 : 1);
-    const size_t stride = round_up(net.n_in, PANEL);
-    std::unique_ptr<float[]> inputs(new float[BLOCK * stride]);
-    std::unique_ptr<float[]> projected(new float[BLOCK * n_out]);  // v = W x
-    std::unique_ptr<float[]> active(new float[BLOCK * n_out]);     // h = shrink(z)
-    std::unique_ptr<float[]> sums(new float[BLOCK * n_out]);       // z = v + S h
-    std::unique_ptr<float[]> zero(new float[n_out]());
-    float inverse_length[BLOCK];
+    const size_t words_per_plane = words_per_row / (net.two_sided ? 2 : 1);
+    Block block(net);
     size_t first_bad = end;
-    const auto report = [&](size_t row) { first_bad = row < first_bad ? row : first_bad; };
-
     for (size_t first = begin; first < end; first += BLOCK) {
-        const size_t rows = end - first < BLOCK ? end - first : BLOCK;
-        for (size_t r = 0; r < rows; ++r) {
-            const float squared = standardise(net, X + (first + r) * net.n_in, inputs.get() + r * stride);
-            if (!std::isfinite(squared)) report(first + r);
-            inverse_length[r] = !net.unit_length ? 1.0f : squared > 0 ? 1.0f / std::sqrt(squared) : 0.0f;
-        }
-        multiply(inputs.get(), stride, rows, net.W, net.n_in, zero.get(), 0, projected.get(), n_out);
-        for (size_t r = 0; r < rows; ++r) {
-            float* v = projected.get() + r * n_out;
-            const Vec inverse = splat(inverse_length[r]);
-            for (size_t j = 0; j < n_out; j += LANES)
-                store(v + j, load(v + j) * inverse + load(net.bias + j));
-        }
+        const size_t n = end - first < BLOCK ? end - first : BLOCK;
+        project(net, X + first * net.n_in, n, block);
         if (net.pursuit == Pursuit::coordinate_descent) {
-            for (size_t r = 0; r < rows; ++r) {
-                float* z = active.get() + r * n_out;
-                descend(net, projected.get() + r * n_out, z);
-                if (!all_finite(projected.get() + r * n_out, n_out)) report(first + r);
+            for (size_t r = 0; r < n; ++r) {
+                float* z = block.active.get() + r * net.n_out;
+                descend(net, block.projected.get() + r * net.n_out, z);
                 write_shrunk_code(net, z, words + (first + r) * words_per_row, words_per_plane);
             }
-            continue;
+            block.check(block.projected.get(), n);
+        } else {
+            const float* z = iterate(net, n, block);
+            for (size_t r = 0; r < n; ++r)
+                write_code(net, z + r * net.n_out, words + (first + r) * words_per_row, words_per_plane);
         }
-        const float* z = projected.get();
-        for (size_t step = 0; step < net.n_steps; ++step) {
-            for (size_t r = 0; r < rows; ++r)
-                for (size_t j = 0; j < n_out; j += LANES)
-                    store(active.get() + r * n_out + j,
-                          shrink(load(z + r * n_out + j), load(net.tau + j), net.two_sided));
-            multiply(active.get(), n_out, rows, net.S, n_out, projected.get(), n_out, sums.get(), n_out);
-            z = sums.get();
-            // After each step: the shrinkage makes 0 of a NaN, so the next would hide it.
-            for (size_t r = 0; r < rows; ++r)
-                if (!all_finite(z + r * n_out, n_out)) report(first + r);
-        }
-        for (size_t r = 0; r < rows; ++r) {
-            if (net.n_steps == 0 && !all_finite(z + r * n_out, n_out)) report(first + r);
-            write_code(net, z + r * n_out, words + (first + r) * words_per_row, words_per_plane);
-        }
+        for (size_t r = 0; r < n && first_bad == end; ++r)
+            if (block.bad[r]) first_bad = first + r;
     }
     return first_bad;
 }

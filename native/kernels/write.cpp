@@ -17,22 +17,15 @@ size_t write_ids(const uint32_t* ids, size_t n_ids, const uint32_t* offsets, con
     return written;
 }
 
+// The last values overlap those before: a loop over what is left would cost more than it writes.
 void fill(int32_t* out, size_t n, int32_t value) {
-#if defined(__AVX2__)
     constexpr size_t TOGETHER = 8;
-    if (n < TOGETHER) return static_cast<void>(std::fill_n(out, n, value));
     const auto put = [&](size_t i) {
-        _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + i), _mm256_set1_epi32(value));
+#pragma GCC unroll 8
+        for (size_t j = i; j < i + TOGETHER; ++j) out[j] = value;
     };
-    put(0);
-    size_t i = TOGETHER - reinterpret_cast<uintptr_t>(out) / sizeof(int32_t) % TOGETHER;
-    for (; i + 4 * TOGETHER <= n; i += 4 * TOGETHER)
-#pragma GCC unroll 4
-        for (size_t j = 0; j < 4; ++j) put(i + j * TOGETHER);
-    for (; i + TOGETHER < n; i += TOGETHER) put(i);
+    if (n < TOGETHER) return static_cast<void>(std::fill_n(out, n, value));
+    for (size_t i = 0; i + TOGETHER < n; i += TOGETHER) put(i);
     put(n - TOGETHER);
-#else
-    std::fill_n(out, n, value);
-#endif
 }
 }  // namespace kinhash::KINHASH_ISA

@@ -20,16 +20,6 @@ using namespace kinhash;
 
 namespace {
 
-// Calls f with the number of words as a constant if it is small.
-template <typename F>
-auto with_words(size_t n_words, const F& f) {
-    switch (n_words) {
-        case 1: return f(std::integral_constant<size_t, 1>());
-        case 2: return f(std::integral_constant<size_t, 2>());
-        default: return f(std::integral_constant<size_t, 0>());
-    }
-}
-
 // The plan of that name.
 AskedPlan plan_named(const std::string& name) {
     std::string known;

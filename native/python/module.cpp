@@ -16,6 +16,7 @@
 #include "python/stop.hpp"
 #include "runtime/dispatch.hpp"
 #include "runtime/threads.hpp"
+#include "structures/words.hpp"
 
 using namespace nb::literals;
 
@@ -115,43 +116,42 @@ void unpack(In<uint64_t, 2> words, Out<int8_t, 2> dense, bool is_signed) {
     kinhash::unpack(words.data(), words.shape(0), dense.shape(1), is_signed, dense.data());
 }
 
-// The number of items at each distance of each query; code i has weights[i] items.
+// Adds the items at each distance of the query to counts; code i has weights[i] items.
+template <size_t W>
+void count_row(const kinhash::Words<W>& words, const uint64_t* query, const uint64_t* codes,
+               const uint32_t* weights, size_t n, int64_t* counts, size_t n_distances) {
+    // Four tables: adding to the same cell twice in a row would wait for the first addition.
+    constexpr size_t TABLES = 4;
+    std::vector<int64_t> tables(TABLES * n_distances);
+    const auto add = [&](size_t i, size_t table) {
+        tables[table * n_distances + words.distance(codes + i * words.count(), query)] += weights[i];
+    };
+    size_t i = 0;
+    for (; i + TABLES <= n; i += TABLES)
+        for (size_t table = 0; table < TABLES; ++table) add(i + table, table);
+    for (; i < n; ++i) add(i, 0);
+    for (size_t at = 0; at < tables.size(); ++at) counts[at % n_distances] += tables[at];
+}
+
+// The number of items at each distance of each query.
 void count_distances(In<uint64_t, 2> queries, In<uint64_t, 2> codes, In<uint32_t, 1> weights,
                      Out<int64_t, 2> counts, size_t n_threads) {
     const size_t n = codes.shape(0), n_words = codes.shape(1), n_distances = counts.shape(1);
     expect(queries.shape(1) == n_words && n_words >= 1, "queries and codes differ in words");
     expect(weights.shape(0) == n && counts.shape(0) == queries.shape(0), "weights or counts do not fit");
     expect(n_distances == 64 * n_words + 1, "counts need a column per distance");
-    const uint64_t *asked = queries.data(), *stored = codes.data();
-    const uint32_t* items = weights.data();
-    int64_t* out = counts.data();
     PythonStop stop;
     nb::gil_scoped_release nogil;
     kinhash::share(queries.shape(0), n_threads, 4, stop, [&](size_t begin, size_t end) {
         kinhash::Polling polling(&stop);
-        // Four tables: adding to the same cell twice in a row would wait for the first addition.
-        std::vector<int64_t> tables(4 * n_distances);
         for (size_t q = begin; q < end; ++q) {
-            std::fill(tables.begin(), tables.end(), 0);
+            int64_t* const out = counts.data() + q * n_distances;
+            std::fill_n(out, n_distances, 0);
+            kinhash::with_words(n_words, [&](auto w) {
+                count_row(kinhash::Words<decltype(w)::value>(n_words), queries.data() + q * n_words,
+                          codes.data(), weights.data(), n, out, n_distances);
+            });
             polling.add(n);
-            int64_t* const table = tables.data();
-            const uint64_t* const query = asked + q * n_words;
-            const auto add = [&](size_t i, size_t part) {
-                size_t distance = 0;
-                for (size_t w = 0; w < n_words; ++w)
-                    distance += size_t(std::popcount(stored[i * n_words + w] ^ query[w]));
-                table[part * n_distances + distance] += items[i];
-            };
-            size_t i = 0;
-            if (n_words == 1)
-                for (const uint64_t one = query[0]; i + 4 <= n; i += 4)
-                    for (size_t part = 0; part < 4; ++part)
-                        table[part * n_distances + size_t(std::popcount(stored[i + part] ^ one))] +=
-                            items[i + part];
-            for (; i < n; ++i) add(i, i % 4);
-            for (size_t d = 0; d < n_distances; ++d)
-                out[q * n_distances + d] = table[d] + table[n_distances + d] + table[2 * n_distances + d] +
-                                           table[3 * n_distances + d];
         }
     });
 }

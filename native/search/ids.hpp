@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <type_traits>
 #include <utility>
 
 #include "runtime/memory.hpp"
@@ -14,12 +13,10 @@
 
 namespace kinhash {
 
-// Id is uint32_t or int64_t.
-template <typename Id>
 class IdOrder {
   public:
     // Sorts ids in ascending order.
-    void sort(Id* ids, size_t n) {
+    void sort(int64_t* ids, size_t n) {
         if (n < 64) return std::sort(ids, ids + n);
         Key any = 0, all = ~Key(0);
         for (size_t i = 0; i < n; ++i) any |= key(ids[i]), all &= key(ids[i]);
@@ -27,72 +24,34 @@ class IdOrder {
         if (differing == 0) return;
         const uint32_t low = uint32_t(std::countr_zero(differing)),
                        high = uint32_t(std::bit_width(differing));
-        if (high < 32 && (size_t(1) << high) / 64 <= n)
-            by_bits(ids, n, high);
-        else
-            by_digits(ids, n, low, high);
+        by_digits(ids, n, low, high);
     }
 
     // Moves the n lowest ids to the front, in order.
-    void lowest(Id* ids, size_t n_ids, size_t n) {
+    void lowest(int64_t* ids, size_t n_ids, size_t n) {
         if (n < n_ids && n_ids >= 256) n_ids = without_highest(ids, n_ids, n);
         sort(ids, n_ids);
     }
 
   private:
-    using Key = std::make_unsigned_t<Id>;
+    using Key = uint64_t;
     static constexpr uint32_t MOST_BITS = 11;
 
-    // Maps ids to unsigned numbers of the same order; its own inverse.
-    static Key key(Id id) { return Key(id) ^ (std::is_signed_v<Id> ? Key(1) << (8 * sizeof(Id) - 1) : 0); }
-
-    // A bitmap, for ids that are dense in their range: set a bit per id, then read the bits.
-    void by_bits(Id* ids, size_t n, uint32_t high) {
-        const Key mask = (Key(1) << high) - 1, same = key(ids[0]) & ~mask;
-        bits_.assign((size_t(1) << high) / 64 + 1, 0);
-        for (size_t i = 0; i < n; ++i) {
-            const Key at = key(ids[i]) & mask;
-            bits_[at / 64] |= uint64_t(1) << (at % 64);
-        }
-        // Most words of the bitmap have at most two bits, or at most six.
-        if (n < bits_.size())
-            read_bits<2>(ids, n, same);
-        else
-            read_bits<6>(ids, n, same);
-    }
-    // Branch-free: writes AT_ONCE ids per word; those past its last bit are overwritten.
-    template <size_t AT_ONCE>
-    void read_bits(Id* ids, size_t n, Key same) const {
-        constexpr uint64_t LAST = uint64_t(1) << 63;  // so that countr_zero is always defined
-        size_t written = 0, word = 0;
-        const auto at = [&](uint64_t rest) {
-            return Id(key(Id(same | Key(64 * word + size_t(__builtin_ctzll(rest | LAST))))));
-        };
-        for (; written + AT_ONCE <= n && word < bits_.size(); ++word) {
-            uint64_t rest = bits_[word];
-            const size_t here = size_t(std::popcount(rest));
-#pragma GCC unroll 6
-            for (size_t i = 0; i < AT_ONCE; ++i, rest &= rest - 1) ids[written + i] = at(rest);
-            for (size_t i = AT_ONCE; i < here; ++i, rest &= rest - 1) ids[written + i] = at(rest);
-            written += here;
-        }
-        for (; written < n && word < bits_.size(); ++word)
-            for (uint64_t rest = bits_[word]; rest; rest &= rest - 1) ids[written++] = at(rest);
-        std::fill(ids + written, ids + n, ids[written - 1]);  // a damaged file may have an id twice
-    }
+    // Maps ids to unsigned numbers of the same order.
+    static Key key(int64_t id) { return Key(id) ^ Key(1) << 63; }
 
     // Radix sort over the bits low .. high - 1.
-    void by_digits(Id* ids, size_t n, uint32_t low, uint32_t high) {
+    void by_digits(int64_t* ids, size_t n, uint32_t low, uint32_t high) {
         // As few digits as possible, of equal length; few ids take short digits, so that counting stays
         // cheap.
         const uint32_t all_bits = high - low, most = n < 1000 ? 8 : MOST_BITS,
                        n_digits = (all_bits + most - 1) / most;
         const uint32_t bits = (all_bits + n_digits - 1) / n_digits, n_values = 1u << bits;
-        const auto digit = [&](Id id, uint32_t number) {
+        const auto digit = [&](int64_t id, uint32_t number) {
             return size_t(key(id) >> (low + number * bits)) & (n_values - 1);
         };
         scratch_.clear();
-        Id *from = ids, *to = scratch_.room(n);
+        int64_t *from = ids, *to = scratch_.room(n);
         // Each pass also counts the next digit.
         uint32_t counts[2][1 << MOST_BITS];
         std::fill_n(counts[0], n_values, 0);
@@ -116,8 +75,8 @@ class IdOrder {
     }
 
     // Drops most ids that are not among the n lowest, by a threshold from a sample; returns the number left.
-    size_t without_highest(Id* ids, size_t n_ids, size_t n) {
-        Id sample[256];
+    size_t without_highest(int64_t* ids, size_t n_ids, size_t n) {
+        int64_t sample[256];
         const size_t size = n_ids < 2048 ? 64 : 256;
         // Three standard deviations above the expected rank, so that the threshold is rarely too low.
         const double share = double(n) / double(n_ids);
@@ -126,9 +85,9 @@ class IdOrder {
         if (rank >= size) return n_ids;
         for (size_t i = 0; i < size; ++i) sample[i] = ids[i * n_ids / size];
         std::nth_element(sample, sample + rank, sample + size);
-        const Id last = sample[rank];
+        const int64_t last = sample[rank];
         scratch_.clear();
-        Id* const kept = scratch_.room(n_ids);
+        int64_t* const kept = scratch_.room(n_ids);
         size_t n_kept = 0;
         for (size_t i = 0; i < n_ids; ++i) {
             kept[n_kept] = ids[i];
@@ -139,8 +98,7 @@ class IdOrder {
         return n_kept;
     }
 
-    Growing<Id> scratch_;
-    Vector<uint64_t> bits_;
+    Growing<int64_t> scratch_;
 };
 
 }  // namespace kinhash

@@ -29,54 +29,52 @@ struct Found {
     }
 };
 
-// Appends hits in order of distance, none beyond `radius`; returns the number of their items.
-inline size_t append_by_distance(const Segments& segments, const Hits& hits, uint32_t radius, Hits& out) {
+// Writes the hits in order of distance, none of which is beyond `radius`, from `to` on. One hit past the last
+// may be overwritten.
+inline void write_by_distance(const Hits& hits, uint32_t radius, Hit* to) {
     constexpr uint32_t FEW = 3;
-    constexpr size_t MANY = 1 << 15;  // codes whose offsets do not stay in the cache
-    const size_t n = hits.size();
-    if (n == 0) return 0;
-    if (n == 1) {
-        out.push_back(hits[0]);
-        return segments[hits[0].segment]->count(hits[0].row, hits[0].more);
-    }
-    const Hit* const from = hits.begin();
-    if (segments.size() > 1 || segments[0]->n_codes() >= MANY)
-        for (const Hit& hit : hits) __builtin_prefetch(segments[hit.segment]->offsets.data + hit.row);
-    Hit* to = out.room(n + 1);
-    // Most hits are in order already: copy and count them in one pass, and sort afterwards if necessary.
-    const Segment& only = *segments[0];
-    const bool plain = segments.size() == 1 && !only.alive.size;
-    bool in_order = true;
-    size_t items = 0;
-    uint16_t before = 0;
-    const auto copy = [&](const auto& count) {
-        for (size_t i = 0; i < n; ++i) {
-            const Hit hit = from[i];
-            in_order &= before <= hit.distance;
-            before = hit.distance;
-            items += count(hit);
-            to[i] = hit;
-        }
-    };
-    if (plain)
-        copy([&](const Hit& hit) { return only.size(hit.row, hit.more); });
-    else
-        copy([&](const Hit& hit) { return segments[hit.segment]->count(hit.row, hit.more); });
-    if (!in_order && radius <= FEW) {
+    if (radius <= FEW) {
         // Branch-free: each pass writes every hit, and overwrites those at another distance.
         for (uint32_t d = 0; d <= radius; ++d)
             for (const Hit& hit : hits) {
                 *to = hit;
                 to += hit.distance == d;
             }
-    } else if (!in_order) {
+    } else {
         uint32_t next[64 * MAX_WORDS + 2];
         std::fill_n(next, radius + 2, 0);
         for (const Hit& hit : hits) ++next[hit.distance + 1];
         for (uint32_t d = 0; d <= radius; ++d) next[d + 1] += next[d];
         for (const Hit& hit : hits) to[next[hit.distance]++] = hit;
     }
-    out.add(n);
+}
+
+// Appends hits in order of distance, none of which is beyond `radius`; returns the number of their items.
+inline size_t append_by_distance(const Segments& segments, const Hits& hits, uint32_t radius, Hits& out) {
+    constexpr size_t MANY = 1 << 15;  // codes whose offsets do not stay in the cache
+    const Segment& only = *segments[0];
+    if (segments.size() > 1 || only.n_codes() >= MANY)
+        for (const Hit& hit : hits) __builtin_prefetch(segments[hit.segment]->offsets.data + hit.row);
+    Hit* const to = out.room(hits.size() + 1);
+    // Most hits are in order already: copies and counts them in one pass, and sorts only if necessary.
+    bool in_order = true;
+    size_t items = 0;
+    uint16_t before = 0;
+    const auto copy = [&](const auto& count) {
+        for (size_t i = 0; i < hits.size(); ++i) {
+            const Hit hit = hits[i];
+            in_order &= before <= hit.distance;
+            before = hit.distance;
+            items += count(hit);
+            to[i] = hit;
+        }
+    };
+    if (segments.size() == 1 && !only.alive.size)
+        copy([&](const Hit& hit) { return only.size(hit.row, hit.more); });
+    else
+        copy([&](const Hit& hit) { return segments[hit.segment]->count(hit.row, hit.more); });
+    if (!in_order) write_by_distance(hits, radius, to);
+    out.add(hits.size());
     return items;
 }
 
@@ -190,7 +188,7 @@ class ItemWriter {
     int32_t* const distances_;
     Stream stream_;
     Polling polling_;
-    IdOrder<int64_t> order_;
+    IdOrder order_;
     const Hit* hits_end_ = nullptr;
     size_t stop_ = 0;      // end of the piece's items
     size_t filled_ = 0;    // distances before this are written

@@ -6,8 +6,7 @@
 
 namespace kinhash {
 
-// The ids of several buckets: uint32_t if all segments have narrow ids, otherwise int64_t.
-template <typename Id>
+// The ids of several buckets.
 class Pool {
   public:
     void clear() { ids_.clear(); }
@@ -22,11 +21,11 @@ class Pool {
         }
         const size_t from = segment.begin(row), to = segment.end(row, more);
         n = std::min(n, to - from);
-        Id* const place = ids_.room(n + AT_ONCE);
+        int64_t* const place = ids_.room(n + AT_ONCE);
         if (segment.alive.size) {
             size_t added = 0;
             for (size_t item = from; item < to && added < n; ++item)
-                if (segment.is_alive(item)) place[added++] = Id(segment.id(item));
+                if (segment.is_alive(item)) place[added++] = segment.id(item);
             return ids_.add(added);
         }
         if (segment.wide_ids.size) std::copy_n(segment.wide_ids.data + from, n, place);
@@ -48,8 +47,8 @@ class Pool {
 
   private:
     static constexpr size_t AT_ONCE = 8;
-    Growing<Id> ids_;
-    IdOrder<Id> order_;
+    Growing<int64_t> ids_;
+    IdOrder order_;
 };
 
 // The k nearest items of a few queries at a time; at equal distance the lowest ids.
@@ -58,10 +57,7 @@ class TopK {
   public:
     TopK(const Segments& segments, size_t n_words, Finders<W>& finders, const Kernels& kernels)
         : segments_(segments), n_words_(n_words), finders_(finders), kernels_(kernels) {
-        for (const Segment* segment : segments) {
-            n_items_ += segment->n_alive;
-            narrow_ &= segment->wide_ids.size == 0;
-        }
+        for (const Segment* segment : segments) n_items_ += segment->n_alive;
     }
 
     // Writes min(k, items) ids and distances in order, k per query; -1 if a damaged file leads to fewer.
@@ -202,32 +198,25 @@ class TopK {
         if (n_hits == 1 && !hits->more)
             return write_ids(*segments_[hits->segment], hits, 1, 0, kernels_, out,
                              need);  // a bucket's ids ascend
-        return narrow_ ? lowest_of(hits, n_hits, need, narrow_pool_, out)
-                       : lowest_of(hits, n_hits, need, wide_pool_, out);
-    }
-    template <typename Id>
-    size_t lowest_of(const Hit* hits, size_t n_hits, size_t need, Pool<Id>& pool, int64_t* out) {
-        pool.clear();
+        pool_.clear();
         for (size_t h = 0; h < n_hits; ++h) {
             if (h + AHEAD < n_hits) segments_[hits[h + AHEAD].segment]->prefetch_ids(hits[h + AHEAD].row);
             // The buckets of a damaged file may overlap: never collect more ids than there are items.
-            pool.add(*segments_[hits[h].segment], hits[h].row, hits[h].more,
-                     std::min(need, n_items_ - pool.size()));
+            pool_.add(*segments_[hits[h].segment], hits[h].row, hits[h].more,
+                      std::min(need, n_items_ - pool_.size()));
         }
-        return pool.take_lowest(need, out);
+        return pool_.take_lowest(need, out);
     }
 
     const Segments& segments_;
     size_t n_words_, n_items_ = 0;
-    bool narrow_ = true;  // all ids are 32 bits wide
     Finders<W>& finders_;
     const Kernels& kernels_;
     std::vector<Hits> hits_;
     std::vector<Asked> pending_, trying_;
     std::vector<size_t> counts_;
     Hits ordered_;
-    Pool<uint32_t> narrow_pool_;
-    Pool<int64_t> wide_pool_;
+    Pool pool_;
     std::vector<double> sample_, by_distance_;
     std::vector<uint64_t> sample_codes_;
 };

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 namespace kinhash {
 
@@ -50,5 +51,15 @@ struct Words {
         return x;
     }
 };
+
+// Calls f with the number of words as a constant if it is small, otherwise with 0.
+template <typename F>
+auto with_words(size_t n_words, const F& f) {
+    switch (n_words) {
+        case 1: return f(std::integral_constant<size_t, 1>());
+        case 2: return f(std::integral_constant<size_t, 2>());
+        default: return f(std::integral_constant<size_t, 0>());
+    }
+}
 
 }  // namespace kinhash

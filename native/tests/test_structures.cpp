@@ -206,7 +206,7 @@ TEST(ids_are_sorted_and_the_lowest_selected) {
             std::vector<int64_t> ids(unique.begin(), unique.end());
             const std::vector<int64_t> expected = ids;
             std::shuffle(ids.begin(), ids.end(), rng);
-            IdOrder<int64_t> order;
+            IdOrder order;
             std::vector<int64_t> some = ids;
             order.lowest(some.data(), n, n / 10);
             CHECK(std::equal(expected.begin(), expected.begin() + std::ptrdiff_t(n / 10), some.begin()));
