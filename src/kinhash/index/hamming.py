@@ -352,7 +352,7 @@ class HammingIndex:
             yield code, segment.ids[offsets[row] : offsets[row + 1]].astype(np.int64)
 
     def duplicates(self, radius: int = 0) -> list[Integers]:
-        """Return the groups of kin: ids connected by steps of at most `radius`, two or more.
+        """Return the connected components of two or more ids; an edge joins codes within `radius`.
 
         Groups and their ids are in ascending order (groups by their lowest id).
         """
