@@ -19,13 +19,14 @@ def test_fewer_than_two_different_names_are_refused(text):
 
 
 def test_whole_numbers_stand_between_commas():
-    assert whole_numbers("0,2, 10", "--radii") == (0, 2, 10)
+    assert whole_numbers("0,2, 10", "--radii", low=0, example="0,2") == (0, 2, 10)
+    assert whole_numbers("48", "--bits", low=1, high=64, example="48,64") == (48,)
 
 
-@pytest.mark.parametrize("text", ["", "0;2", "1.5", "0,,2", "ten"])
+@pytest.mark.parametrize("text", ["", "0;2", "1.5", "0,,2", "ten", "-1,2", "65"])
 def test_other_lists_are_refused_with_what_came(text):
-    with pytest.raises(typer.BadParameter, match="expected whole numbers") as caught:
-        whole_numbers(text, "--radii")
+    with pytest.raises(typer.BadParameter, match="integers from 0 to 64 .* such as 0,2") as caught:
+        whole_numbers(text, "--radii", low=0, high=64, example="0,2")
     assert repr(text) in str(caught.value)
     assert caught.value.param_hint == "'--radii'"
 

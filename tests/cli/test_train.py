@@ -144,7 +144,7 @@ def test_an_infinity_without_labels_is_named(run, items, tmp_path):
     done = run("train", tmp_path / "bad.npy", "--out", tmp_path / "model.kinhash", *TINY)
     assert done.code == 1
     assert done.err.splitlines()[-1] == (
-        "error: Input X contains infinity in row 3, column 2. Drop that row, or replace the value."
+        "error: DATA contains infinity in row 3, column 2. Drop that row, or replace the value."
     )
 
 

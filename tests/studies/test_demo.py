@@ -164,7 +164,7 @@ def test_each_rival_that_is_ahead_has_a_sentence():
         ("SparseHash", 128): made_up(map=0.5),
         ("LSH", 48): made_up(map=0.4),
         ("LSH", 128): made_up(**{"map": 0.75, "f1@r2": 0.1}),
-        ("NNHash", 48): made_up(**dict.fromkeys(demo._RATES, 0.95)),
+        ("NNHash", 48): made_up(**dict.fromkeys(scores(DEMO), 0.95)),
         ("NNHash", 128): made_up(map=0.6),
     }
     assert demo._rivals_sentences(results) == [
