@@ -25,7 +25,7 @@ def test_whole_numbers_stand_between_commas():
 
 @pytest.mark.parametrize("text", ["", "0;2", "1.5", "0,,2", "ten", "-1,2", "65"])
 def test_other_lists_are_refused_with_what_came(text):
-    with pytest.raises(typer.BadParameter, match="integers from 0 to 64 .* such as 0,2") as caught:
+    with pytest.raises(typer.BadParameter, match=r"integers from 0 to 64 .* as 0,2") as caught:
         whole_numbers(text, "--radii", low=0, high=64, example="0,2")
     assert repr(text) in str(caught.value)
     assert caught.value.param_hint == "'--radii'"
