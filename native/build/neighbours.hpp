@@ -58,7 +58,7 @@ class NeighbourLists {
     }
 
     void find(size_t begin, size_t end, size_t n_threads) {
-        share(end - begin, n_threads, PIECE, stop_, [&](size_t first, size_t last) {
+        parallel_for(end - begin, n_threads, PIECE, stop_, [&](size_t first, size_t last) {
             Finder<W> finder(segment_, kernels_);
             std::vector<Hits> near(last - first);
             std::vector<Asked> asked(last - first);
