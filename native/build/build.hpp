@@ -125,13 +125,12 @@ class Builder {
 
     void build_levels() {
         for (uint32_t level = 1; level <= options_.levels; ++level) {
-            double n_keys = 0;
+            size_t n_keys = 0;
             for (size_t row = 0; row < n_codes_; ++row)
-                n_keys +=
-                    double(n_deletions_at(words_.active(out_.codes.data() + row * words_.count()), level));
-            const double bytes = 8 * n_keys;
-            if (bytes > left_ || n_keys >= double(MOST_ITEMS)) return;
-            DeletionTable<W>(words_, out_.codes, n_codes_, level, options_.n_threads, stop_)
+                n_keys += n_deletions_at(words_.active(out_.codes.data() + row * words_.count()), level);
+            const double bytes = 8 * double(n_keys);
+            if (bytes > left_ || n_keys >= MOST_ITEMS) return;
+            DeletionTable<W>(words_, out_.codes, n_codes_, level, n_keys, options_.n_threads, stop_)
                 .build(out_.keys[level - 1]);
             left_ -= bytes;
             out_.levels = level;
@@ -166,7 +165,7 @@ class Builder {
         if (!n_chunks || out_.levels || !n_used(out_.used.data(), words_.count()) || bytes > left_) return;
         out_.n_chunks = n_chunks;
         out_.chunk_candidates =
-            build_chunks(words_, out_.codes, n_codes_, n_chunks, stop_, out_.chunks.starts, out_.chunks.rows);
+            build_chunks(words_, out_.codes, n_codes_, out_.used, n_chunks, stop_, out_.chunks);
     }
 
     // They are found by deletion keys: by anything else it would take too long.

@@ -15,14 +15,15 @@ namespace kinhash {
 template <size_t W>
 class DeletionTable {
   public:
+    // The codes have `n_keys` keys of that level in all.
     DeletionTable(const Words<W>& words, const Vector<uint64_t>& codes, size_t n_codes, uint32_t level,
-                  size_t n_threads, Stop& stop)
+                  size_t n_keys, size_t n_threads, Stop& stop)
         : words_(words), codes_(codes), n_codes_(n_codes), level_(level), n_threads_(n_threads), stop_(stop),
           n_shares_(std::clamp<size_t>(n_codes / LEAST_SHARE, 1, n_threads)),
-          share_size_((n_codes + n_shares_ - 1) / n_shares_) {}
+          share_size_((n_codes + n_shares_ - 1) / n_shares_), n_keys_(n_keys),
+          n_buckets_(std::max<size_t>(1, n_keys)), n_parts_((n_buckets_ + PART - 1) / PART) {}
 
     void build(Built::Lists& out) {
-        count_keys();
         count_parts();
         deal();
         fill(out);
@@ -34,18 +35,6 @@ class DeletionTable {
     struct Dealt {
         uint32_t bucket, row;
     };
-
-    void count_keys() {
-        std::atomic<size_t> n_keys = 0;
-        share(n_codes_, n_threads_, std::max<size_t>(1, share_size_), stop_, [&](size_t begin, size_t end) {
-            size_t n = 0;
-            for (size_t row = begin; row < end; ++row) n += n_deletions_at(words_.active(code(row)), level_);
-            n_keys += n;
-        });
-        n_keys_ = n_keys;
-        n_buckets_ = std::max<size_t>(1, n_keys_);
-        n_parts_ = (n_buckets_ + PART - 1) / PART;
-    }
 
     // Finds where each share of the codes puts its keys of each part, so that the rows of a bucket stay in
     // order.
@@ -69,7 +58,7 @@ class DeletionTable {
     void fill(Built::Lists& out) const {
         out.starts.resize(n_buckets_ + 1);
         out.rows.resize(n_keys_);
-        share(n_parts_, n_threads_, 1, stop_, [&](size_t p, size_t) { fill_part(p, out); });
+        parallel_for(n_parts_, n_threads_, 1, stop_, [&](size_t p, size_t) { fill_part(p, out); });
         out.starts[n_buckets_] = uint32_t(n_keys_);
     }
     void fill_part(size_t p, Built::Lists& out) const {
@@ -85,7 +74,7 @@ class DeletionTable {
     // Calls f(share, row, bucket) for every key; shares run in parallel.
     template <typename F>
     void for_each_key(const F& f) const {
-        share(n_shares_, n_threads_, 1, stop_, [&](size_t s, size_t) {
+        parallel_for(n_shares_, n_threads_, 1, stop_, [&](size_t s, size_t) {
             Polling polling(&stop_);
             for (size_t row = s * share_size_; row < std::min((s + 1) * share_size_, n_codes_); ++row) {
                 for_each_deletion(words_, code(row), level_, [&](const uint64_t* key, uint32_t removed) {
@@ -104,8 +93,7 @@ class DeletionTable {
     const uint32_t level_;
     const size_t n_threads_;
     Stop& stop_;
-    const size_t n_shares_, share_size_;
-    size_t n_keys_ = 0, n_buckets_ = 1, n_parts_ = 1;
+    const size_t n_shares_, share_size_, n_keys_, n_buckets_, n_parts_;
     Vector<uint32_t> next_, part_starts_;
     std::unique_ptr<Dealt[]> dealt_;
 };

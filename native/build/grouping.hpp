@@ -163,7 +163,7 @@ class Grouping {
     void follow_earlier(const Vector<uint32_t>& order, size_t begin, size_t end, size_t n_threads,
                         const Tables& tables, const Vector<uint32_t>& leaders,
                         Vector<uint32_t>& leader_of) const {
-        share(end - begin, n_threads, PIECE, stop_, [&](size_t first, size_t past) {
+        parallel_for(end - begin, n_threads, PIECE, stop_, [&](size_t first, size_t past) {
             Seeker seeker(*this, tables, leaders);
             seeker.fetch(order[begin + first]);
             for (size_t i = begin + first; i < begin + past; ++i)
@@ -193,12 +193,12 @@ class Grouping {
                      std::vector<Filed>& filed, Tables& tables) const {
         const size_t n_recent = leaders.size() - n_earlier;
         filed.resize((n_recent + FILED - 1) / FILED);
-        share(n_recent, n_threads, FILED, stop_, [&](size_t first, size_t past) {
+        parallel_for(n_recent, n_threads, FILED, stop_, [&](size_t first, size_t past) {
             for (size_t i = first; i < past; ++i) file(leaders, uint32_t(n_earlier + i), filed[i / FILED]);
         });
         // The table with most bits removed is the largest: it comes first, so that the others fill the time
         // left.
-        share(3 * PARTS, n_threads, 1, stop_, [&](size_t i, size_t) {
+        parallel_for(3 * PARTS, n_threads, 1, stop_, [&](size_t i, size_t) {
             for (Filed& some : filed)
                 tables[2 - i / PARTS].parts[i % PARTS].move_here(some[2 - i / PARTS][i % PARTS]);
         });

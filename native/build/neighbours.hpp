@@ -58,19 +58,16 @@ class NeighbourLists {
     }
 
     void find(size_t begin, size_t end, size_t n_threads) {
-        share(end - begin, n_threads, PIECE, stop_, [&](size_t first, size_t last) {
+        parallel_for(end - begin, n_threads, PIECE, stop_, [&](size_t first, size_t last) {
             Finder<W> finder(segment_, kernels_);
-            std::vector<Hits> near(last - first);
-            std::vector<Asked> asked(last - first);
-            for (size_t i = 0; i < near.size(); ++i) {
-                const size_t at = begin + first + i;
-                asked[i] = {segment_.code(order_[at]), at < n_far_ ? 3u : 2u, &near[i]};
-            }
+            Hits near;
+            std::vector<Asked> asked(1);
             Work work(&stop_);
-            finder.within(asked, {}, work);
-            for (size_t i = 0; i < near.size(); ++i) {
-                const size_t at = begin + first + i;
-                keep(order_[at], near[i], pieces_[at / PIECE]);
+            for (size_t at = begin + first; at < begin + last; ++at) {
+                near.clear();
+                asked[0] = {segment_.code(order_[at]), at < n_far_ ? 3u : 2u, &near};
+                finder.within(asked, {}, work);
+                keep(order_[at], near, pieces_[at / PIECE]);
             }
         });
     }

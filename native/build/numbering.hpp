@@ -74,7 +74,7 @@ struct Shares {
     // Calls f(share, begin, end) for all shares, in parallel.
     template <typename F>
     void each(const F& f) const {
-        share(n, n, 1, stop, [&](size_t s, size_t) {
+        parallel_for(n, n, 1, stop, [&](size_t s, size_t) {
             f(s, std::min(s * size, n_items), std::min((s + 1) * size, n_items));
         });
     }

@@ -77,7 +77,7 @@ class NetworkEncoder {
         nb::gil_scoped_release nogil;
         const kinhash::Kernels& kernels = *kinhash::active_kernels();
         std::atomic<size_t> bad = n;
-        kinhash::share(n, n_threads, 960, stop, [&](size_t begin, size_t end) {
+        kinhash::parallel_for(n, n_threads, 960, stop, [&](size_t begin, size_t end) {
             const size_t row = kernels.encode(net_, x, begin, end, out, per_row);
             if (row == end) return;
             for (size_t seen = bad; row < seen && !bad.compare_exchange_weak(seen, row);) {
@@ -142,7 +142,7 @@ void count_distances(In<uint64_t, 2> queries, In<uint64_t, 2> codes, In<uint32_t
     expect(n_distances == 64 * n_words + 1, "counts need a column per distance");
     PythonStop stop;
     nb::gil_scoped_release nogil;
-    kinhash::share(queries.shape(0), n_threads, 4, stop, [&](size_t begin, size_t end) {
+    kinhash::parallel_for(queries.shape(0), n_threads, 4, stop, [&](size_t begin, size_t end) {
         kinhash::Polling polling(&stop);
         for (size_t q = begin; q < end; ++q) {
             int64_t* const out = counts.data() + q * n_distances;

@@ -21,12 +21,12 @@ namespace kinhash {
 
 // Threads that wait for work, because starting one takes longer than answering hundreds of queries. At most
 // one per core is kept; a call that asks for more starts and joins the rest itself.
-class Crew {
+class ThreadPool {
   public:
     // Calls `run` here and in up to `n` other threads at the same time, and `wait` now and then while it
     // waits for those. Threads that have not begun when `run` returns here are not waited for. Neither
     // function may throw.
-    void help(size_t n, const std::function<void()>& run, const std::function<void()>& wait) {
+    void run(size_t n, const std::function<void()>& run, const std::function<void()>& wait) {
         const size_t n_kept = std::min(n, most_kept());
         Job job{&run, n_kept, 0};
         const Joined extra(n - n_kept, [&] {
@@ -40,7 +40,7 @@ class Crew {
         });
         if (n_kept) {
             std::lock_guard guard(mutex_);
-            hire(n_kept);
+            start(n_kept);
             jobs_.push_back(&job);
         }
         n_kept == 1 ? asked_.notify_one() : asked_.notify_all();
@@ -54,11 +54,11 @@ class Crew {
         }
     }
 
-    static Crew& instance() {
+    static ThreadPool& instance() {
         static const bool watched = [] {
-            current() = new Crew;
+            current() = new ThreadPool;
             // After a fork, the child has none of the threads.
-            return pthread_atfork(nullptr, nullptr, [] { current() = new Crew; }) == 0;
+            return pthread_atfork(nullptr, nullptr, [] { current() = new ThreadPool; }) == 0;
         }();
         static_cast<void>(watched);
         return *current();
@@ -97,9 +97,9 @@ class Crew {
         std::vector<std::thread> threads_;
     };
 
-    static Crew*& current() {
-        static Crew* crew = nullptr;  // never deleted: its threads wait until the process ends
-        return crew;
+    static ThreadPool*& current() {
+        static ThreadPool* pool = nullptr;  // never deleted: its threads wait until the process ends
+        return pool;
     }
     static size_t most_kept() { return std::max(1u, std::thread::hardware_concurrency()); }
 
@@ -128,7 +128,7 @@ class Crew {
     }
     static constexpr size_t THREAD_MEMORY = size_t(1) << 24;  // bytes: a stack of 8 MB and what goes with it
 
-    void hire(size_t n) {
+    void start(size_t n) {
         for (; n_threads_ < n; ++n_threads_) {
             std::thread thread = started([this] { work(); });
             if (!thread.joinable()) return;
@@ -195,7 +195,7 @@ inline constexpr size_t MOST_THREADS = 256;
 // next piece: with fixed shares, one busy core would hold up all the others. Polls before every piece but the
 // first. The first exception ends the work and is thrown here.
 template <typename Run>
-void share(size_t n, size_t n_threads, size_t piece, Stop& stop, const Run& work) {
+void parallel_for(size_t n, size_t n_threads, size_t piece, Stop& stop, const Run& work) {
     n_threads =
         std::clamp<size_t>((n + piece - 1) / piece, 1, std::clamp<size_t>(n_threads, 1, MOST_THREADS));
     std::atomic<size_t> next = 0;
@@ -214,7 +214,7 @@ void share(size_t n, size_t n_threads, size_t piece, Stop& stop, const Run& work
             stop.stop();
         }
     };
-    Crew::instance().help(
+    ThreadPool::instance().run(
         n_threads - 1, [&] { guarded(take_pieces); }, [&] { guarded([&] { stop.poll(); }); });
     failure.rethrow();
 }

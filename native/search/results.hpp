@@ -202,7 +202,7 @@ inline void expand(const Segments& segments, const Found& found, bool sort, cons
     const bool plain =
         std::all_of(segments.begin(), segments.end(), [](const Segment* s) { return s->has_plain_ids(); });
     const bool streamed = plain && !sort && size_t(found.offsets[n_queries]) * sizeof(int64_t) >= STREAMED;
-    share(n_queries, n_threads, Found::PIECE, stop, [&](size_t begin, size_t end) {
+    parallel_for(n_queries, n_threads, Found::PIECE, stop, [&](size_t begin, size_t end) {
         ItemWriter(segments, found, sort, streamed, kernels, begin, ids, distances, stop).write(begin, end);
     });
 }

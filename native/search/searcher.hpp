@@ -113,7 +113,7 @@ class SearcherOf final : public Searcher {
     Work in_threads(size_t n, size_t n_threads, size_t piece, Stop& stop, const F& work_on) {
         Work total(nullptr);
         std::mutex mutex;
-        share(n, n_threads, piece, stop, [&](size_t begin, size_t end) {
+        parallel_for(n, n_threads, piece, stop, [&](size_t begin, size_t end) {
             // Scratch memory is kept between calls: fresh memory would cost as much as a search.
             auto scratch = spare_.take();
             // The instruction set may have been changed since, by a test.

@@ -173,14 +173,14 @@ TEST(every_piece_of_work_is_done_once_and_the_first_exception_is_thrown) {
     for (const size_t n_threads : {1, 2, 7, 300}) {
         std::vector<std::atomic<int>> done(1001);
         Stop stop;
-        share(done.size(), n_threads, 3, stop, [&](size_t begin, size_t end) {
+        parallel_for(done.size(), n_threads, 3, stop, [&](size_t begin, size_t end) {
             for (size_t i = begin; i < end; ++i) ++done[i];
         });
         CHECK(std::all_of(done.begin(), done.end(), [](const auto& n) { return n == 1; }));
         bool thrown = false;
         try {
             Stop other;
-            share(1000, n_threads, 1, other, [](size_t begin, size_t end) {
+            parallel_for(1000, n_threads, 1, other, [](size_t begin, size_t end) {
                 if (begin <= 500 && 500 < end) throw std::bad_alloc();
             });
         } catch (const std::bad_alloc&) {
@@ -190,7 +190,7 @@ TEST(every_piece_of_work_is_done_once_and_the_first_exception_is_thrown) {
         thrown = false;
         try {
             Stop late(1e-9);
-            share(1000, n_threads, 1, late, [](size_t, size_t) {});
+            parallel_for(1000, n_threads, 1, late, [](size_t, size_t) {});
         } catch (const TimedOut&) {
             thrown = true;
         }

@@ -805,13 +805,6 @@ def test_duplicates_are_linked_over_steps(stairs):
     assert [group.tolist() for group in stairs.duplicates(2)] == [[-7, 10, 30, 40]]
 
 
-def test_duplicates_do_not_depend_on_how_many_are_looked_up_at_a_time():
-    index = HammingIndex(random_codes(300, n_bits=20))
-    whole = [group.tolist() for group in index.duplicates(1)]
-    with mock.patch.object(hamming, "PAIR_QUERIES", 7):
-        assert [group.tolist() for group in index.duplicates(1)] == whole
-
-
 # Size
 
 

@@ -52,6 +52,47 @@ def test_comparisons_between_two_polls_are_bounded(n_bits, n_threads):
     assert polls >= work["compared"] // (EVERY + LARGEST_BLOCK)
 
 
+@pytest.mark.parametrize("n_threads", [1, 3])
+@pytest.mark.parametrize("task", ["radius", "sorted", "top_k"])
+def test_items_written_between_two_polls_are_bounded(task, n_threads):
+    n_items, n_queries = 2**19, 40
+    codes = Codes(np.zeros((n_items, 1), np.uint64), 64)  # all under one code: nothing to compare
+    index = HammingIndex(codes, memory="lean")
+    before = _native.polls()
+    if task == "top_k":
+        found = index.search_top_k(codes[:n_queries], n_items, n_threads=n_threads)
+    else:
+        found = index.search_radius(
+            codes[:n_queries], 0, sort=task == "sorted", n_threads=n_threads
+        )
+    assert len(found.ids) == n_queries * n_items
+    # A query is written in one go, and what is left when a thread ends is not polled for.
+    assert _native.polls() - before >= n_queries * n_items // (EVERY + n_items) - n_threads
+
+
+def polls_of_build(words, *, levels=0, n_chunks=0, groups=False, n_listed=0):
+    before = _native.polls()
+    _native.build_segment(words, None, levels, n_chunks, groups, n_listed, n_listed, budget=1e9)
+    return _native.polls() - before
+
+
+def test_a_build_polls_in_every_step():
+    rng = np.random.default_rng(3)
+    bits = rng.integers(0, 64, (2**19, 4), dtype=np.uint64)
+    words = np.bitwise_or.reduce(np.uint64(1) << bits, axis=1)[:, None]
+    words = np.concatenate([words] * 4)
+    # Two passes over the items, each in up to four shares, one of which may end before it polls.
+    plain = polls_of_build(words)
+    assert plain >= 2 * (len(words) // EVERY - 1)
+    # Some 10 keys of each code are counted, then dealt.
+    keys = polls_of_build(words, levels=2)
+    assert keys - plain >= 20 * 2**19 // EVERY // 2
+    assert polls_of_build(words, n_chunks=3) - plain >= 1
+    assert polls_of_build(words, groups=True) - plain >= 10
+    # One poll for 256 codes whose neighbours are listed.
+    assert polls_of_build(words, levels=2, n_listed=2**19) - keys >= 2**19 // 256 // 2
+
+
 @pytest.mark.parametrize("n_threads", [1, 4])
 @pytest.mark.parametrize("task", ["radius", "top_k", "count"])
 def test_a_search_is_interrupted(task, n_threads):

@@ -7,22 +7,19 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse
-import scipy.sparse.csgraph
 
 from kinhash import _native
 from kinhash.arguments import MAX_THREADS, checked_threads, default_threads
 from kinhash.arrays import Array, Integers
 from kinhash.codes import Codes
 from kinhash.errors import InvalidInputError, SearchTimeout
-from kinhash.index import explain, file
+from kinhash.index import duplicates, explain, file
 from kinhash.index import memory as settings
 from kinhash.index.locks import ForkSafeLock
 from kinhash.index.segments import Segment, State
 from kinhash.matches import Matches
 
 _LONGEST = 1e9  # seconds that a search may be given; the core's clock counts nanoseconds
-PAIR_QUERIES = 4096  # codes whose neighbours are found at a time when grouping duplicates
 
 
 class HammingIndex:
@@ -357,29 +354,7 @@ class HammingIndex:
         Groups and their ids are in ascending order (groups by their lowest id).
         """
         radius = min(_checked_integer("radius", radius, 0), self._farthest)
-        segment = self._merged(self._state.segments)
-        n_codes = len(segment.arrays["offsets"]) - 1
-        words = segment.arrays["codes"].reshape(-1, segment.numbers["n_words"])
-        # Codes as items, so that a pair of codes is found once and not once per pair of items.
-        codes = Segment.build(words, None, self._wanted)
-        searcher = _native.Searcher([codes.native])
-        links = []
-        for start in range(0, n_codes if radius else 0, PAIR_QUERIES):
-            chunk = np.ascontiguousarray(words[start : start + PAIR_QUERIES])
-            answer = searcher.radius(chunk, radius, sort=False, n_threads=default_threads())
-            starts, near, _ = _native.answer_arrays(answer)
-            rows = np.arange(start, start + len(chunk))
-            links.append(np.stack([np.repeat(rows, np.diff(starts)), near]))
-        left, right = np.concatenate([np.zeros((2, 0), np.int64), *links], axis=1)
-        ends = np.ones(len(left), bool), (left, right)
-        graph = scipy.sparse.coo_array(ends, shape=(n_codes, n_codes))
-        group_of = scipy.sparse.csgraph.connected_components(graph, directed=False)[1]
-        offsets = segment.arrays["offsets"].astype(np.int64)
-        groups = np.repeat(group_of, offsets[1:] - offsets[:-1])
-        order = np.lexsort((segment.ids, groups))
-        ids = segment.ids[order].astype(np.int64)
-        parts = np.split(ids, np.cumsum(np.bincount(groups))[:-1]) if len(ids) else []
-        return sorted((part for part in parts if len(part) > 1), key=lambda part: int(part[0]))
+        return duplicates.groups(self._merged(self._state.segments), radius, self._wanted)
 
     # Changing
 
