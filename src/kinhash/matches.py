@@ -11,17 +11,19 @@ from kinhash.arrays import Array, Integers
 from kinhash.errors import InvalidInputError
 
 Distances = npt.NDArray[np.int32]
+Held = tuple[Integers, Integers, Distances, Distances | None]
 
 
 class Matches:
     """What each query found: row i is `ids[offsets[i]:offsets[i + 1]]` with its distances.
 
-    The three arrays are read-only.
+    The arrays are read-only.
 
     Args:
         offsets: int64, `(n_queries + 1,)`, starting at 0 and never decreasing.
         ids: int64, `(n_matches,)`.
-        distances: int32, `(n_matches,)`.
+        distances: int32, `(n_matches,)`, of the buckets.
+        rank_distances: int32, `(n_matches,)`, of the rank bits; None where they were not computed.
 
     Example:
         >>> m = Matches(np.array([0, 2, 2]), np.array([7, 3]), np.array([0, 1], np.int32))
@@ -34,7 +36,9 @@ class Matches:
 
     __slots__ = ("_held",)
 
-    def __init__(self, offsets: Array, ids: Array, distances: Array) -> None:
+    def __init__(
+        self, offsets: Array, ids: Array, distances: Array, rank_distances: Array | None = None
+    ) -> None:
         offsets = np.asarray(offsets, np.int64)
         ids, distances = np.asarray(ids, np.int64), np.asarray(distances, np.int32)
         if offsets.ndim != 1 or len(offsets) < 1 or offsets[0] != 0 or np.any(np.diff(offsets) < 0):
@@ -44,11 +48,23 @@ class Matches:
                 f"`offsets` end at {offsets[-1]} but `ids` have shape {ids.shape} "
                 f"and `distances` {distances.shape}."
             )
+        ranks = None if rank_distances is None else np.asarray(rank_distances, np.int32)
+        if ranks is not None and ranks.shape != ids.shape:
+            raise InvalidInputError(
+                f"`rank_distances` must be one for each of {len(ids)} matches, got shape "
+                f"{ranks.shape}."
+            )
         # Views: the caller's own arrays stay writeable.
-        views = offsets.view(), ids.view(), distances.view()
+        views = (
+            offsets.view(),
+            ids.view(),
+            distances.view(),
+            None if ranks is None else ranks.view(),
+        )
         for array in views:
-            array.flags.writeable = False
-        self._held: _native.Answer | tuple[Integers, Integers, Distances] = views
+            if array is not None:
+                array.flags.writeable = False
+        self._held: _native.Answer | Held = views
 
     @classmethod
     def _of(cls, answer: "_native.Answer") -> Self:
@@ -61,10 +77,10 @@ class Matches:
         """Drop the arrays. The next answer gets their memory if nobody else holds one of them."""
         self._held = _NOTHING
 
-    def _arrays(self) -> tuple[Integers, Integers, Distances]:
+    def _arrays(self) -> Held:
         held = self._held
         if not isinstance(held, tuple):
-            self._held = held = _native.answer_arrays(held)
+            self._held = held = (*_native.answer_arrays(held), None)
         return held
 
     @property
@@ -81,6 +97,11 @@ class Matches:
     def distances(self) -> Distances:
         """The distances that go with `ids`: int32."""
         return self._arrays()[2]
+
+    @property
+    def rank_distances(self) -> Distances | None:
+        """The distances of the rank bits that go with `ids`: int32; None if not computed."""
+        return self._arrays()[3]
 
     @property
     def counts(self) -> Integers:
@@ -103,11 +124,11 @@ class Matches:
     def __repr__(self) -> str:
         return f"Matches(n_queries={len(self)}, n_matches={len(self.ids)})"
 
-    def __reduce__(self) -> tuple[type[Self], tuple[Integers, Integers, Distances]]:
-        return type(self), (self.offsets, self.ids, self.distances)
+    def __reduce__(self) -> tuple[type[Self], Held]:
+        return type(self), self._arrays()
 
 
 # The arrays of an answer to no queries.
-_NOTHING = np.zeros(1, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int32)
-for _array in _NOTHING:
+_NOTHING: Held = np.zeros(1, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int32), None
+for _array in _NOTHING[:3]:
     _array.flags.writeable = False

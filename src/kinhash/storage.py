@@ -26,7 +26,7 @@ import safetensors.numpy
 from kinhash.arrays import Array
 from kinhash.errors import FormatError, InvalidInputError
 
-FORMAT = 1
+FORMAT = 3  # one number for models, codes and indexes; this module has written 1 and 3
 VERSION = importlib.metadata.version("kinhash")
 INDEX_MAGIC = b"kinindex"  # how the other format starts: kinhash.index.file
 

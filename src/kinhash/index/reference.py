@@ -1,10 +1,11 @@
 """The specification of exact search: the same answers as any index, in a few lines of NumPy."""
 
-from collections.abc import Iterable
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from kinhash.arguments import check_choice
 from kinhash.arrays import Array
 from kinhash.codes import Codes
 from kinhash.errors import InvalidInputError
@@ -12,44 +13,53 @@ from kinhash.matches import Matches
 
 CHUNK_BYTES = 64 * 2**20
 
+Order = Literal["nested", "total"]
+ORDERS = ("nested", "total")
+
 
 def distances(queries: Codes, items: Codes) -> Array:
-    """Return the number of differing stored bits of every query and item.
+    """Return the number of differing stored bits of every query's and item's bucket.
 
     Beside the answer, takes about 64 MB, or one query's worth of words where that is more.
 
     Args:
         queries: `n_queries` codes.
-        items: `n` codes with the same `n_bits` and `signed`.
+        items: `n` codes with the same lengths and `signed`.
 
     Returns:
         int32, `(n_queries, n)`; for signed codes the l1 distance, so a flipped sign counts 2.
 
     Raises:
-        InvalidInputError: The two differ in `n_bits` or `signed`.
+        InvalidInputError: The two differ in length or `signed`.
     """
     queries.check_comparable(items, "`queries`", "the database")
-    result = np.empty((len(queries), len(items)), np.int32)
-    # A word takes 8 bytes of differing bits and 1 of their count.
-    step = max(1, CHUNK_BYTES // max(1, items.words.size * 9))
-    for start in range(0, len(queries), step):
-        rows = slice(start, start + step)
-        n_differing = np.bitwise_count(queries.words[rows, None] ^ items.words)
-        n_differing.sum(axis=2, dtype=np.int32, out=result[rows])  # from (n_rows, n, n_words)
-    return result
+    return _n_differing(queries.words, items.words)
+
+
+def rank_distances(queries: Codes, items: Codes) -> Array:
+    """Return the number of differing rank bits of every query and item: int32, as `distances`."""
+    queries.check_comparable(items, "`queries`", "the database")
+    return _n_differing(queries.rank_words, items.rank_words)
 
 
 def search_radius(
-    items: Codes, queries: Codes, radius: int, *, ids: npt.ArrayLike | None = None
+    items: Codes,
+    queries: Codes,
+    radius: int,
+    *,
+    ids: npt.ArrayLike | None = None,
+    order: Order = "nested",
 ) -> Matches:
-    """Return every item within `radius` of each query, by distance, then by id.
+    """Return every item whose bucket is within `radius` of each query's.
 
     Args:
         items: `n` codes to search.
-        queries: `n_queries` codes with the same `n_bits` and `signed`.
-        radius: Largest accepted distance; 0 means identical codes. A radius beyond the largest
+        queries: `n_queries` codes with the same lengths and `signed`.
+        radius: Largest accepted distance; 0 means identical buckets. A radius beyond the largest
             possible distance returns every item.
         ids: int64, `(n,)`: what to call the items; 0 to n - 1 unless given.
+        order: Of each row: "nested" by distance, then rank distance, then id; "total" by the sum
+            of both distances, then id.
 
     Raises:
         InvalidInputError: The codes are not comparable, `radius` is negative or not an integer, or
@@ -62,25 +72,31 @@ def search_radius(
         ([0, 2, 1], [0, 0, 1])
     """
     queries.check_comparable(items, "`queries`", "the database")
+    check_choice("order", order, ORDERS)
     if not _is_integer(radius) or radius < 0:
-        farthest = items.n_bits * (2 if items.signed else 1)
+        farthest = items.n_bucket_bits * (2 if items.signed else 1)
         raise InvalidInputError(f"`radius` must be an integer in [0, {farthest}], got {radius!r}.")
     names = _checked_ids(ids, len(items))
-    return _joined(_ranked(row, names, radius) for row in _rows(queries, items))
+    rows = (_ranked(query, items, names, order) for query in queries)
+    return _joined([row[:, row[1] <= radius] for row in rows], with_rank=items.n_rank_bits > 0)
 
 
 def search_top_k(
-    items: Codes, queries: Codes, k: int, *, ids: npt.ArrayLike | None = None
+    items: Codes,
+    queries: Codes,
+    k: int,
+    *,
+    ids: npt.ArrayLike | None = None,
+    order: Order = "nested",
 ) -> Matches:
-    """Return the `k` nearest items of each query, by distance, then by id.
-
-    Exact; at equal distance the lowest ids win. Fewer than `k` items are all returned.
+    """Return the first `k` items of each query; fewer than `k` items are all returned.
 
     Args:
         items: `n` codes to search.
-        queries: `n_queries` codes with the same `n_bits` and `signed`.
+        queries: `n_queries` codes with the same lengths and `signed`.
         k: How many matches each query gets, at least 1.
         ids: int64, `(n,)`: what to call the items; 0 to n - 1 unless given.
+        order: As in `search_radius`.
 
     Raises:
         InvalidInputError: The codes are not comparable, `k` is not a positive integer, or `ids` do
@@ -93,38 +109,37 @@ def search_top_k(
         ([1, 0], [0, 1])
     """
     queries.check_comparable(items, "`queries`", "the database")
+    check_choice("order", order, ORDERS)
     if not _is_integer(k) or k < 1:
         raise InvalidInputError(f"`k` must be an integer of at least 1, got {k!r}.")
     names = _checked_ids(ids, len(items))
-    return _joined(
-        _ranked(row, names, _kth_smallest(row, k), at_most=k) for row in _rows(queries, items)
-    )
+    rows = (_ranked(query, items, names, order) for query in queries)
+    return _joined([row[:, :k] for row in rows], with_rank=items.n_rank_bits > 0)
 
 
-def _rows(queries: Codes, items: Codes) -> Iterable[Array]:
-    return (distances(query, items)[0] for query in queries)
+def _n_differing(queries: Array, items: Array) -> Array:
+    result = np.empty((len(queries), len(items)), np.int32)
+    # A word takes 8 bytes of differing bits and 1 of their count.
+    step = max(1, CHUNK_BYTES // max(1, items.size * 9))
+    for start in range(0, len(queries), step):
+        rows = slice(start, start + step)
+        n_differing = np.bitwise_count(queries[rows, None] ^ items)
+        n_differing.sum(axis=2, dtype=np.int32, out=result[rows])  # from (n_rows, n, n_words)
+    return result
 
 
-def _ranked(
-    row: Array, ids: Array, radius: int, *, at_most: int | None = None
-) -> tuple[Array, Array]:
-    kept = np.flatnonzero(row <= radius)
-    kept = kept[np.lexsort((ids[kept], row[kept]))][:at_most]
-    return ids[kept], row[kept]
+def _ranked(query: Codes, items: Codes, ids: Array, order: Order) -> Array:
+    """Return ids, distances and rank distances of all items in order: int64, `(3, n)`."""
+    bucket, rank = distances(query, items)[0], rank_distances(query, items)[0]
+    keys = (ids, bucket + rank) if order == "total" else (ids, rank, bucket)
+    found: Array = np.stack([ids, bucket, rank]).astype(np.int64)
+    return found[:, np.lexsort(keys)]
 
 
-def _kth_smallest(row: Array, k: int) -> int:
-    return int(np.partition(row, k - 1)[k - 1] if k < len(row) else row.max(initial=0))
-
-
-def _joined(rows: Iterable[tuple[Array, Array]]) -> Matches:
-    ids, dists = [np.empty(0, np.int64)], [np.empty(0, np.int32)]
-    for row_ids, row_distances in rows:
-        ids.append(row_ids)
-        dists.append(row_distances)
-    # The leading empty row makes the first offset 0.
-    offsets = np.cumsum([len(row) for row in ids], dtype=np.int64)
-    return Matches(offsets, np.concatenate(ids), np.concatenate(dists))
+def _joined(rows: list[Array], *, with_rank: bool) -> Matches:
+    offsets = np.cumsum([0, *(row.shape[1] for row in rows)], dtype=np.int64)
+    ids, bucket, rank = np.concatenate([np.zeros((3, 0), np.int64), *rows], axis=1)
+    return Matches(offsets, ids, bucket, rank if with_rank else None)
 
 
 def _checked_ids(ids: npt.ArrayLike | None, n_items: int) -> Array:
