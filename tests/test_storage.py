@@ -517,7 +517,7 @@ def test_the_header_is_plain_json(model_file):
     raw = model_file.read_bytes()
     (length,) = struct.unpack("<Q", raw[:8])
     entry = json.loads(json.loads(raw[8 : 8 + length])["__metadata__"]["kinhash"])
-    assert entry["format"] == 1
+    assert entry["format"] == 3
     assert entry["kinhash"] == kinhash.__version__
     assert entry["method"] == "sparsehash"
     assert entry["parameters"]["n_bits"] == 24

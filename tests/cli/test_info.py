@@ -19,7 +19,7 @@ def test_a_model_shows_what_made_it(run, model):
         "file": str(model),
         "bytes": model.stat().st_size,
         "kind": "model",
-        "format": 1,
+        "format": 3,
         "kinhash": kinhash.__version__,
         "method": "sparsehash",
         "n_bits": 16,
