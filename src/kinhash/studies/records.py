@@ -21,6 +21,7 @@ import numpy as np
 
 from kinhash import storage
 from kinhash.arrays import Array
+from kinhash.codes import Codes
 from kinhash.datasets import Dataset, Split
 from kinhash.errors import ConstantColumnWarning, InvalidInputError, unknown_name
 from kinhash.evaluation.protocol import (
@@ -31,7 +32,12 @@ from kinhash.evaluation.protocol import (
 )
 from kinhash.index.hamming import HammingIndex
 from kinhash.methods import METHODS
-from kinhash.metrics import distance_table, precision_recall_at_radius, precision_recall_curve
+from kinhash.metrics import (
+    Order,
+    distance_table,
+    precision_recall_at_radius,
+    ranking_curve,
+)
 
 if sys.platform != "win32":
     import fcntl
@@ -57,6 +63,7 @@ def record(
     seed: int,
     *,
     protocol: str = "paper",
+    order: Order = "nested",
     figures: bool = False,
 ) -> Record:
     """Return the record of one method on one split; it is computed unless `file` has it.
@@ -68,6 +75,7 @@ def record(
             parameters that differ from its defaults.
         seed: Of the split and of the method.
         protocol: "paper" (`Dataset.split`) or "unseen" (the mean over `unseen_class_splits`).
+        order: Of rankings by codes with rank bits, as `kinhash.metrics.evaluate_codes` takes it.
         figures: Also keep what the figures need.
 
     Raises:
@@ -76,14 +84,16 @@ def record(
     """
     if protocol not in ("paper", "unseen"):
         raise unknown_name("protocol", protocol, ("paper", "unseen"))
-    key = record_key(settings, seed, protocol)
+    key = record_key(settings, seed, protocol, order)
     about: Record = {"dataset": data.name, "settings": settings, "protocol": protocol, "seed": seed}
+    if order != "nested":
+        about["order"] = order
 
     def compute() -> Record:
         if protocol == "paper":
-            return _evaluated(data, data.split(seed), settings, seed, figures=figures)
+            return _evaluated(data, data.split(seed), settings, seed, order=order, figures=figures)
         folds = [
-            _evaluated(data, part, settings, seed, figures=False)
+            _evaluated(data, part, settings, seed, order=order, figures=False)
             for part in unseen_class_splits(data, seed)
         ]
         names = folds[0]["metrics"]
@@ -124,7 +134,9 @@ def kept(
     return made
 
 
-def record_key(settings: Settings, seed: int, protocol: str = "paper") -> str:
+def record_key(
+    settings: Settings, seed: int, protocol: str = "paper", order: Order = "nested"
+) -> str:
     """Return what a record is found by.
 
     Example:
@@ -133,7 +145,8 @@ def record_key(settings: Settings, seed: int, protocol: str = "paper") -> str:
     """
     digest = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:8]
     kind = "" if protocol == "paper" else f"{protocol}-"
-    return f"{kind}{settings['method']}-{settings.get('n_bits', 0)}-{digest}-seed{seed}"
+    end = "" if order == "nested" else f"-{order}"
+    return f"{kind}{settings['method']}-{settings.get('n_bits', 0)}-{digest}-seed{seed}{end}"
 
 
 def read(file: Path) -> dict[str, Record]:
@@ -187,7 +200,7 @@ def _only_writer(folder: Path) -> Iterator[None]:
 
 
 def _evaluated(
-    data: Dataset, part: Split, settings: Settings, seed: int, *, figures: bool
+    data: Dataset, part: Split, settings: Settings, seed: int, *, order: Order, figures: bool
 ) -> Record:
     if settings["method"] == L2:
         metrics, digest = evaluate_l2(data, part, at=AT)
@@ -195,15 +208,15 @@ def _evaluated(
     method = built(settings, seed, METHODS)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConstantColumnWarning)
-        found = evaluate_method(method, data, part, radii=RADII, at=AT)
+        found = evaluate_method(method, data, part, radii=RADII, at=AT, order=order)
     made = {
         "metrics": found.metrics,
         "split_hash": found.split_hash,
         "fit_seconds": round(found.fit_seconds, 2),
-        "stored_bits": method.encoder_.n_bits * (2 if found.database_codes.signed else 1),
+        "stored_bits": _stored_bits(found.database_codes),
         "parameters": method.get_params(),
     }
-    return made | ({"figures": _figures(part, found)} if figures else {})
+    return made | ({"figures": _figures(part, found, order)} if figures else {})
 
 
 def built(settings: Settings, seed: int, known: Mapping[str, type[Any]]) -> Any:  # noqa: ANN401 - any method
@@ -227,18 +240,26 @@ def built(settings: Settings, seed: int, known: Mapping[str, type[Any]]) -> Any:
     return kind(**parameters, seed=seed)
 
 
-def _figures(part: Split, found: Evaluation) -> Record:
+def _stored_bits(codes: Codes) -> int:
+    return codes.n_bits + (codes.n_bucket_bits if codes.signed else 0)
+
+
+def _figures(part: Split, found: Evaluation, order: Order) -> Record:
     """Return curves, numbers of active bits, times and neighbours, as JSON has them."""
-    n_all, n_relevant = distance_table(
-        found.query_codes, found.query_labels, found.database_codes, found.database_labels
+    problem = (
+        found.query_codes,
+        found.query_labels,
+        found.database_codes,
+        found.database_labels,
     )
+    n_all, n_relevant = distance_table(*problem)
     within = [
         precision_recall_at_radius(n_all, n_relevant, radius)
         for radius in range(min(MAX_RADIUS, n_all.shape[1] - 1) + 1)
     ]
     curves = {
         "all" if radius is None else str(radius): _rounded(
-            precision_recall_curve(n_all, n_relevant, max_radius=radius)[1]
+            ranking_curve(*problem, max_radius=radius, order=order)[1]
         )
         for radius in CURVE_RADII
     }

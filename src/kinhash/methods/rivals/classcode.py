@@ -35,7 +35,7 @@ class ClassCode(HashMethod):
     CIFAR-10's training rows.
 
     Args:
-        n_bits: Length of the codes, 1 to 1,024.
+        n_bits: Length of the codes, 1 to 4,096.
         C: How much a training error costs.
         gamma: Of the kernel exp(-gamma ||x - y||^2 / n_features).
         seed: Chooses which bits each class gets.
