@@ -14,6 +14,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, SupportsFloat
 
@@ -21,6 +22,7 @@ import numpy as np
 
 from kinhash import storage
 from kinhash.arrays import Array
+from kinhash.codes import Codes
 from kinhash.datasets import Dataset, Split
 from kinhash.errors import ConstantColumnWarning, InvalidInputError, unknown_name
 from kinhash.evaluation.protocol import (
@@ -39,6 +41,7 @@ if sys.platform != "win32":
 Record = dict[str, Any]
 Settings = dict[str, Any]  # "method" and those of its parameters that differ from the defaults
 
+RECORD_PROTOCOLS = ("paper", "apart", "unseen")
 RADII = (0, 1, 2)
 AT = (10, 5000)
 CURVE_RADII = (0, 2, None)  # within which precision-recall curves are drawn; None is all
@@ -67,21 +70,25 @@ def record(
         settings: The method's name in `METHODS`, or "l2" for ranking by the vectors themselves, and
             parameters that differ from its defaults.
         seed: Of the split and of the method.
-        protocol: "paper" (`Dataset.split`) or "unseen" (the mean over `unseen_class_splits`).
+        protocol: "paper" (`Dataset.split`), "apart" (the same, but the items that were trained on
+            are not searched) or "unseen" (the mean over `unseen_class_splits`).
         figures: Also keep what the figures need.
 
     Raises:
         InvalidInputError: The method or protocol is unknown, the method refuses the data, or `file`
             holds something else.
     """
-    if protocol not in ("paper", "unseen"):
-        raise unknown_name("protocol", protocol, ("paper", "unseen"))
+    if protocol not in RECORD_PROTOCOLS:
+        raise unknown_name("protocol", protocol, RECORD_PROTOCOLS)
     key = record_key(settings, seed, protocol)
     about: Record = {"dataset": data.name, "settings": settings, "protocol": protocol, "seed": seed}
 
     def compute() -> Record:
-        if protocol == "paper":
-            return _evaluated(data, data.split(seed), settings, seed, figures=figures)
+        if protocol != "unseen":
+            part = data.split(seed)
+            if protocol == "apart":
+                part = replace(part, database=np.setdiff1d(part.database, part.train))
+            return _evaluated(data, part, settings, seed, figures=figures)
         folds = [
             _evaluated(data, part, settings, seed, figures=False)
             for part in unseen_class_splits(data, seed)
@@ -200,17 +207,22 @@ def _evaluated(
         "metrics": found.metrics,
         "split_hash": found.split_hash,
         "fit_seconds": round(found.fit_seconds, 2),
-        "stored_bits": method.encoder_.n_bits * (2 if found.database_codes.signed else 1),
-        "parameters": method.get_params(),
+        "stored_bits": _stored_bits(found.database_codes),
+        "parameters": method.stored_parameters(),
     }
     return made | ({"figures": _figures(part, found)} if figures else {})
+
+
+def _stored_bits(codes: Codes) -> int:
+    return codes.n_bucket_bits * (2 if codes.signed else 1) + codes.n_rank_bits
 
 
 def built(settings: Settings, seed: int, known: Mapping[str, type[Any]]) -> Any:  # noqa: ANN401 - any method
     """Return the unfitted method of some settings.
 
     Args:
-        settings: The method's name, and parameters that differ from its defaults.
+        settings: The method's name, and parameters that differ from its defaults; a parameter that
+            is a method has settings of its own.
         seed: Of the method.
         known: The methods by name.
 
@@ -224,7 +236,12 @@ def built(settings: Settings, seed: int, known: Mapping[str, type[Any]]) -> Any:
     unknown = sorted(set(parameters) - set(kind().get_params()))
     if unknown:
         raise unknown_name(f"parameter of {name}", unknown[0], sorted(kind().get_params()))
-    return kind(**parameters, seed=seed)
+    parts = {
+        key: built(value, seed, known)
+        for key, value in parameters.items()
+        if isinstance(value, dict) and "method" in value
+    }
+    return kind(**(parameters | parts), seed=seed)
 
 
 def _figures(part: Split, found: Evaluation) -> Record:
