@@ -24,9 +24,7 @@ def test_both_parts_are_those_of_the_methods_alone(data):
     model = Nested(ClassCode(C=2.0), LSH(), n_bits=30, n_rank_bits=10, seed=3).fit(X, y)
     codes = model.encode(X)
     assert codes.without_rank() == ClassCode(20, C=2.0, seed=3).fit(X, y).encode(X)
-    assert np.array_equal(
-        codes.rank_to_dense(), LSH(n_bits=10, seed=3).fit(X).encode(X).to_dense()
-    )
+    assert np.array_equal(codes.rank_to_dense(), LSH(n_bits=10, seed=3).fit(X).encode(X).to_dense())
     assert (codes.n_bits, codes.n_rank_bits) == (30, 10)
     assert (model.bucket_.n_bits, model.rank_.n_bits) == (20, 10)
 

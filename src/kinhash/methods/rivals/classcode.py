@@ -27,7 +27,7 @@ from kinhash.pairs import LabelSource, TagSource
 N_CANDIDATES = 4096  # random codes that class codes are chosen from, when bits are few
 WORD_BITS = (2, 4, 6, 8)  # active bits of class codes that share bits: the codes stay sparse
 NEAR = 2  # class codes no farther apart than this are all found within the usual radius
-TEMPERATURES = (1.0, 0.7, 0.5, 0.3, 0.2, 0.15, 0.1, 0.07, 0.05)
+TEMPERATURES = (1.0, 0.7, 0.5, 0.3, 0.2, 0.15, 0.1, 0.07, 0.05, 0.03, 0.02)
 USUAL_TEMPERATURE = 0.1  # where nothing can be held out
 
 
