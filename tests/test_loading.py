@@ -56,6 +56,9 @@ def files(tmp_path_factory, digits):
         method.fit({"image": X, "text": texts}, y).save(folder / name)
     signed = SMALL["ista, signed"]
     signed.encode(X).save(folder / "codes", ids=y * 1000 + np.arange(200), made_by="x")
+    rank = LSH(n_bits=70).fit(X).encode(X).to_dense()
+    nested = Codes.from_dense(signed.encode(X).to_dense(), signed=True, rank=rank)
+    nested.save(folder / "nested codes", ids=np.arange(200), made_by="x")
     HammingIndex(signed.encode(X)).save(folder / "index")
     paths = {path.name: path for path in folder.iterdir()}
     golden = sorted(GOLDEN.glob("*/*.kinhash"))
@@ -68,6 +71,7 @@ NAMES = [
     "kernel-class-levels",
     "two modalities",
     "codes",
+    "nested codes",
     "index",
     *("/".join(path.parts[-3:]) for path in sorted(GOLDEN.glob("*/*.kinhash"))),
 ]
@@ -90,7 +94,13 @@ def test_there_is_a_file_of_every_kind_of_encoder(files):
 def use(thing):
     """Do with what was loaded what users do; all of it must be sound."""
     if isinstance(thing, StoredCodes):
-        Codes(thing.codes.words, thing.codes.n_bits, signed=thing.codes.signed)
+        Codes(
+            thing.codes.words,
+            thing.codes.n_bits,
+            signed=thing.codes.signed,
+            rank_words=thing.codes.rank_words,
+            n_rank_bits=thing.codes.n_rank_bits,
+        )
         assert thing.ids is None or (thing.ids.dtype, len(thing.ids)) == (np.int64, len(thing[0]))
         assert thing.made_by is None or isinstance(thing.made_by, str)
         return
@@ -316,8 +326,15 @@ SETTINGS = {"beta": 3.0, "n_steps": 1, "two_sided": False}
         ("ista", {"kind": "sparsehash"}, "the file holds a 'sparsehash'; this release reads"),
         ("ista", {"mood": "bad"}, "the entry 'mood' is unknown; .* Upgrade kinhash"),
         ("anchor-graph", {"settings": {"n_nearest": 21, "width": 1}}, r"in \[1, 20\], .* has 21"),
-        ("codes", {"n_bits": 0}, r"`n_bits` must be an integer in \[1, 1024\], got 0"),
-        ("codes", {"n_bits": 10**9}, r"in \[1, 1024\], got 1000000000"),
+        ("codes", {"n_bits": 0}, r"`n_bits` must be an integer in \[1, 4096\], got 0"),
+        ("codes", {"n_bits": 10**9}, r"in \[1, 4096\], got 1000000000"),
+        ("codes", {"n_bits": 4000}, "at most 4096 stored bits, got 8000: a signed entry takes two"),
+        ("codes", {"n_bits": 15, "n_rank_bits": 3}, r"with 3 rank bits must be uint64 .* \(n, 1\)"),
+        ("nested codes", {"n_bits": 12, "n_rank_bits": 0}, r"with 0 rank bits must be .* \(n, 0\)"),
+        ("nested codes", {"n_rank_bits": 0}, r"82-bit signed codes must be .* \(n, 4\), got"),
+        ("nested codes", {"n_rank_bits": 82}, "must be less than the 82 bits of a code"),
+        ("nested codes", {"n_rank_bits": 69}, "`rank_words` set bits beyond the 69 bits"),
+        ("nested codes", {"n_rank_bits": "70"}, "`n_rank_bits` must be an integer, .* has '70'"),
         ("codes", {"n_bits": 3}, "set bits beyond the 3 bits"),
         ("codes", {"n_bits": "12"}, "`n_bits` must be an integer, the file has '12'"),
         ("codes", {"signed": "no"}, "`signed` must be true or false, the file has 'no'"),
@@ -342,6 +359,16 @@ def test_what_is_wrong_with_a_header_is_said(files, tmp_path, name, entries, mes
         ("codes", {"ids": np.arange(200.0)}, "`ids` must be int64 .* the file has float64"),
         ("codes", {"words": np.ones((200, 2), np.uint64)}, r"\+1 and -1 at once"),
         ("codes", {"more": np.ones(2)}, "the array 'more' is unknown"),
+        (
+            "nested codes",
+            {"rank_words": np.zeros((199, 2), np.uint64)},
+            "`rank_words` must be as many as `words`, got 199 and 200",
+        ),
+        (
+            "nested codes",
+            {"rank_words": np.zeros((200, 1), np.uint64)},
+            r"codes with 70 rank bits must be uint64 of shape \(n, 2\), got .* \(200, 1\)",
+        ),
     ],
 )
 def test_what_is_wrong_with_an_array_is_said(files, tmp_path, name, arrays, message):
@@ -352,10 +379,17 @@ def test_what_is_wrong_with_an_array_is_said(files, tmp_path, name, arrays, mess
 def test_more_bits_than_a_code_can_have_are_refused(files, tmp_path):
     header, arrays = storage.read(files["linear"])
     path = tmp_path / "wide.kinhash"
-    wide = {"W": np.tile(arrays["W"], (100, 1)), "bias": np.tile(arrays["bias"], 100)}
-    parameters = header["parameters"] | {"n_bits": 1200}
+    wide = {"W": np.tile(arrays["W"], (400, 1)), "bias": np.tile(arrays["bias"], 400)}
+    parameters = header["parameters"] | {"n_bits": 4800}
     storage.write(path, header | {"parameters": parameters}, arrays | wide)
-    with pytest.raises(FormatError, match="the encoder has 1200 bits, a code has 1 to 1024"):
+    with pytest.raises(FormatError, match="the encoder has 4800 bits, a code has 1 to 4096"):
+        kinhash.load(path)
+    header, arrays = storage.read(files["ista, signed"])
+    wide = {name: np.tile(arrays[name], 200) for name in ("tau",)}
+    wide |= {"W": np.tile(arrays["W"], (200, 1)), "S": np.tile(arrays["S"], (200, 200))}
+    parameters = header["parameters"] | {"n_bits": 2400}
+    storage.write(path, header | {"parameters": parameters}, arrays | wide)
+    with pytest.raises(FormatError, match="encoder has 2400 bits, a signed code has 1 to 2048"):
         kinhash.load(path)
 
 
@@ -423,7 +457,7 @@ def test_files_of_other_programs_are_refused(tmp_path):
         kinhash.load(tmp_path / "array.npy")
 
 
-@pytest.mark.parametrize("name", ["ista", "kernel-ista", "codes", "index"])
+@pytest.mark.parametrize("name", ["ista", "kernel-ista", "codes", "nested codes", "index"])
 def test_a_truncated_file_is_refused(files, tmp_path, name):
     raw, path = files[name].read_bytes(), tmp_path / "short"
     for length in (1, 7, 8, 20, 24, len(raw) // 2, len(raw) - 1):
@@ -435,8 +469,8 @@ def test_a_truncated_file_is_refused(files, tmp_path, name):
 
 
 def test_a_newer_format_is_refused(files, tmp_path):
-    with pytest.raises(FormatError, match="has format 2; this release reads formats 1 to 1"):
-        kinhash.load(changed(files, tmp_path, "codes", format=2))
+    with pytest.raises(FormatError, match="has format 4; this release reads formats 1 to 3"):
+        kinhash.load(changed(files, tmp_path, "codes", format=4))
     raw, path = bytearray(files["index"].read_bytes()), tmp_path / "newer"
     raw[8] = 9
     path.write_bytes(raw)
@@ -537,10 +571,12 @@ def test_facts_of_codes_are_counted(tmp_path, other_codes):
     dense = other_codes.to_dense()
     assert describe(tmp_path / "codes") == {
         "kind": "codes",
-        "format": 1,
+        "format": 3,
         "kinhash": kinhash.__version__,
         "n": 20,
         "n_bits": 8,
+        "n_bucket_bits": 8,
+        "n_rank_bits": 0,
         "signed": False,
         "mean_active": pytest.approx(dense.sum(axis=1).mean()),
         "sd_active": pytest.approx(dense.sum(axis=1).std()),

@@ -1,6 +1,7 @@
 import copy
 import doctest
 import pickle
+import re
 
 import numpy as np
 import pytest
@@ -63,6 +64,31 @@ def test_arrays_are_read_only_and_the_callers_stay_writeable():
             array[0] = 1
     for array in (offsets, ids, distances):
         array[0] = array[0]
+
+
+def test_rank_distances_are_there_if_they_were_computed(matches):
+    assert matches.rank_distances is None
+    ranks = np.array([3, 0, 7, 8, 1])
+    ranked = Matches(matches.offsets, matches.ids, matches.distances, ranks)
+    assert ranked.rank_distances.dtype == np.int32
+    assert ranked.rank_distances.tolist() == ranks.tolist()
+    assert as_lists(ranked) == as_lists(matches)  # a row stays a pair
+    with pytest.raises(ValueError, match="read-only"):
+        ranked.rank_distances[0] = 1
+    ranks[0] = 4
+    for other in (
+        pickle.loads(pickle.dumps(ranked)),  # noqa: S301 - our own bytes
+        copy.copy(ranked),
+        copy.deepcopy(ranked),
+    ):
+        assert other.rank_distances.tolist() == ranked.rank_distances.tolist()
+
+
+@pytest.mark.parametrize("ranks", [[1], [1, 2, 3], [[1, 2]], 1], ids=str)
+def test_rank_distances_are_one_for_each_match(ranks):
+    shape = re.escape(str(np.shape(ranks)))
+    with pytest.raises(InvalidInputError, match=f"one for each of 2 matches, got shape {shape}"):
+        Matches([0, 2], [5, 6], [0, 0], ranks)
 
 
 def test_arrays_of_the_right_type_are_not_copied():

@@ -19,10 +19,12 @@ from kinhash.metrics import (
     distance_table,
     evaluate_codes,
     evaluate_vectors,
+    pair_tables,
     precision_at_k,
     precision_recall_at_radius,
     precision_recall_curve,
     radius_aware_precision,
+    ranking_curve,
 )
 
 # Each item of a tiny database as (distance to the query, is relevant); 6! = 720 orders at most.
@@ -86,6 +88,44 @@ def random_problem(seed, *, n_queries=7, n=40, n_bits=6, n_classes=3, signed=Fal
     low = -1 if signed else 0
     queries, database = (rng.integers(low, 2, (m, n_bits)) for m in (n_queries, n))
     return queries, rng.integers(0, n_classes, n_queries), database, rng.integers(0, n_classes, n)
+
+
+def nested_problem(seed, *, n_queries=3, n=6, n_bits=2, n_rank_bits=2, signed=False):
+    """Draw codes with rank bits, few enough for many ties, and labels of both sides."""
+    rng = np.random.default_rng(seed)
+    low = -1 if signed else 0
+    codes = [
+        Codes.from_dense(
+            rng.integers(low, 2, (m, n_bits)),
+            signed=signed,
+            rank=rng.integers(0, 2, (m, n_rank_bits)),
+        )
+        for m in (n_queries, n)
+    ]
+    db_labels = rng.integers(0, 2, n)
+    db_labels[:4] = [0, 0, 1, 1]  # every query has a relevant item, also beside its own
+    return codes[0], rng.integers(0, 2, n_queries), codes[1], db_labels
+
+
+def naive_places(problem, order, own=None):
+    """Return each query's items as (place in the order, bucket distance, is relevant)."""
+    queries, query_labels, database, db_labels = problem
+    rows = []
+    for i, (bucket, rank) in enumerate(
+        zip(queries.to_dense(), queries.rank_to_dense(), strict=True)
+    ):
+        row = []
+        for j, (other, other_rank) in enumerate(
+            zip(database.to_dense(), database.rank_to_dense(), strict=True)
+        ):
+            if own is not None and own[i] == j:
+                continue
+            distance = sum(abs(int(a) - int(b)) for a, b in zip(bucket, other, strict=True))
+            rank_distance = sum(a != b for a, b in zip(rank, other_rank, strict=True))
+            place = (distance, rank_distance) if order == "nested" else distance + rank_distance
+            row.append((place, distance, bool(query_labels[i] == db_labels[j])))
+        rows.append(row)
+    return rows
 
 
 def packed(queries, query_labels, database, db_labels, *, signed=False):
@@ -257,6 +297,150 @@ def test_map_and_mp_are_means_over_queries_and_database_orders(seed, k):
     }
     result = evaluate_codes(*packed(queries, query_labels, database, db_labels), at=[k])
     assert {key: result[key] for key in expected} == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("order", ["nested", "total"])
+@settings(deadline=None, max_examples=15)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    k=st.integers(1, 7),
+    signed=st.booleans(),
+    leave_out=st.booleans(),
+)
+def test_rankings_by_both_parts_are_means_over_all_tie_orders(order, seed, k, signed, leave_out):
+    problem = nested_problem(seed, signed=signed)
+    own = np.random.default_rng(seed).integers(0, 6, 3) if leave_out else None
+    rows = [
+        [(place, is_relevant) for place, _, is_relevant in row]
+        for row in naive_places(problem, order, own)
+    ]
+    measures = {
+        "map": naive_average_precision,
+        f"map@{k}": lambda ranked: naive_average_precision(ranked, k),
+        f"mp@{k}": lambda ranked: sum(ranked[:k]) / min(k, len(ranked)),
+    }
+    expected = {
+        key: np.mean([mean_over_all_orders(row, measure) for row in rows])
+        for key, measure in measures.items()
+    }
+    for key, best in (("map_best", max), ("map_worst", min)):
+        expected[key] = np.mean(
+            [
+                best(
+                    naive_average_precision([r for _, r in sorted(items, key=lambda item: item[0])])
+                    for items in itertools.permutations(row)
+                )
+                for row in rows
+            ]
+        )
+    result = evaluate_codes(*problem, at=[k], own=own, order=order)
+    assert {key: result[key] for key in expected} == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("order", ["nested", "total"])
+@pytest.mark.parametrize("signed", [False, True])
+def test_radii_and_active_bits_are_of_the_buckets(order, signed):
+    queries, query_labels, database, db_labels = nested_problem(
+        1, n_queries=20, n=60, n_bits=7, n_rank_bits=70, signed=signed
+    )
+    found = evaluate_codes(queries, query_labels, database, db_labels, order=order)
+    flat = evaluate_codes(queries.without_rank(), query_labels, database.without_rank(), db_labels)
+    ranked = {"map", "map_best", "map_worst", "map@10", "map@5000", "mp@10"}  # not mp@5000: of all
+    assert {key for key in flat if found[key] != pytest.approx(flat[key])} == ranked
+
+
+@pytest.mark.parametrize("order", ["nested", "total"])
+@pytest.mark.parametrize("own", [None, np.arange(5)])
+def test_pairs_of_distances_are_counted_a_few_queries_at_a_time(order, own, monkeypatch):
+    problem = nested_problem(2, n_queries=40, n=300, n_bits=70, n_rank_bits=130)
+    if own is not None:
+        own = np.tile(own, 8)
+    whole = evaluate_codes(*problem, own=own, order=order)
+    monkeypatch.setattr(metrics, "CHUNK_BYTES", 20 * 300 * 3)
+    tables = list(pair_tables(*problem, own=own))
+    assert max(len(table.queries) for table in tables) == 3
+    assert sorted(np.concatenate([table.queries for table in tables])) == list(range(40))
+    places = naive_places(problem, "nested", own)
+    for table in tables:
+        for row, query in enumerate(table.queries):
+            used = table.n_all[row] > 0
+            found = zip(
+                zip(table.distances[row, used], table.rank_distances[row, used], strict=True),
+                table.n_all[row, used],
+                table.n_relevant[row, used],
+                strict=True,
+            )
+            expected = {}
+            for place, _, is_relevant in sorted(places[query]):
+                n, hits = expected.get(place, (0, 0))
+                expected[place] = n + 1, hits + is_relevant
+            assert [(pair, (n, hits)) for pair, n, hits in found] == list(expected.items())
+    assert evaluate_codes(*problem, own=own, order=order) == whole
+
+
+def test_codes_without_rank_bits_have_one_order():
+    problem = packed(*random_problem(3))
+    assert evaluate_codes(*problem, order="total") == evaluate_codes(*problem)
+    n_all, n_relevant = distance_table(*problem)
+    for radius in (None, 0, 2, 99):
+        expected = precision_recall_curve(n_all, n_relevant, max_radius=radius)
+        for order in ("nested", "total"):
+            found = ranking_curve(*problem, max_radius=radius, order=order)
+            np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("order", ["nested", "total"])
+@pytest.mark.parametrize("max_radius", [None, 0, 1, 99])
+@pytest.mark.parametrize("signed", [False, True])
+def test_a_curve_takes_the_order_of_both_parts(order, max_radius, signed):
+    problem = nested_problem(4, n_queries=5, n=30, n_bits=3, signed=signed)
+    own = np.arange(5)
+    precisions = np.zeros((5, 4))
+    for i, row in enumerate(naive_places(problem, order, own)):
+        n_relevant = sum(is_relevant for *_, is_relevant in row)
+        near = [item for item in row if max_radius is None or item[1] <= max_radius]
+        for j, level in enumerate((0.25, 0.5, 0.75, 1)):
+            wanted, before, hits = level * n_relevant, 0, 0
+            for place in sorted({item[0] for item in near}):
+                tie = [item[2] for item in near if item[0] == place]
+                if hits + sum(tie) >= wanted - 1e-9:
+                    share = (wanted - hits) / sum(tie)
+                    precisions[i, j] = wanted / (before + share * len(tie))
+                    break
+                before, hits = before + len(tie), hits + sum(tie)
+    levels, found = ranking_curve(*problem, max_radius=max_radius, n_levels=4, own=own, order=order)
+    assert levels.tolist() == [0.25, 0.5, 0.75, 1]
+    assert found == pytest.approx(precisions.mean(axis=0))
+
+
+def test_tags_rank_by_both_parts_too():
+    queries, _, database, _ = nested_problem(5, n_queries=4, n=20, n_bits=3)
+    rng = np.random.default_rng(5)
+    query_tags, tags = rng.random((4, 3)) < 0.5, rng.random((20, 3)) < 0.5
+    query_tags[:, 0] = tags[0, 0] = True
+    related = (query_tags[:, None] & tags[None]).any(axis=2)
+    expected = [
+        evaluate_codes(queries[i], [1], database, related[i].astype(int))["map"] for i in range(4)
+    ]
+    assert evaluate_codes(queries, query_tags, database, tags)["map"] == pytest.approx(
+        np.mean(expected)
+    )
+
+
+def test_an_unknown_order_is_refused():
+    problem = nested_problem(0)
+    for call in (evaluate_codes, ranking_curve):
+        with pytest.raises(InvalidInputError, match=r"Unknown order 'sum'. .*nested, total"):
+            call(*problem, order="sum")
+
+
+def test_queries_without_rank_bits_are_refused_with_both_numbers():
+    queries, query_labels, database, db_labels = nested_problem(0)
+    message = (
+        r"`query_codes` have 0 rank bits but the database has codes with 2\..*without_rank\(\)"
+    )
+    with pytest.raises(InvalidInputError, match=message):
+        evaluate_codes(queries.without_rank(), query_labels, database, db_labels)
 
 
 def test_keys_are_flat_and_values_plain_floats():

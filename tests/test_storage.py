@@ -112,6 +112,33 @@ def test_files_of_every_past_format_load_for_ever(version):
     assert model.encode(vectors) == kinhash.load(GOLDEN / version / "codes.kinhash").codes
 
 
+def test_codes_of_every_past_format_load_for_ever():
+    flat = [kinhash.load(GOLDEN / version / "codes.kinhash").codes for version in ("v1", "v2")]
+    assert [codes.n_rank_bits for codes in flat] == [0, 0]
+    for name, signed in (("nested-codes", False), ("signed-nested-codes", True)):
+        header, _ = storage.read(GOLDEN / "v3" / f"{name}.kinhash")
+        codes, ids, made_by = Codes.load(GOLDEN / "v3" / f"{name}.kinhash")
+        assert header["format"] == 3
+        assert (len(codes), codes.n_bits, codes.n_rank_bits, codes.signed) == (50, 100, 70, signed)
+        # How they were made.
+        rng = np.random.default_rng(3)
+        bucket = rng.integers(-1 if signed else 0, 2, (50, 30))
+        assert codes == Codes.from_dense(bucket, signed=signed, rank=rng.integers(0, 2, (50, 70)))
+        assert ids.tolist() == [7 * row - 100 for row in range(50)]
+        assert made_by == "golden"
+
+
+def test_a_file_of_format_1_has_no_entry_for_rank_bits(tmp_path):
+    header, _ = storage.read(GOLDEN / "v1" / "codes.kinhash")
+    assert header["format"] == 1
+    assert "n_rank_bits" not in header
+    codes = kinhash.load(GOLDEN / "v1" / "codes.kinhash").codes
+    codes.save(tmp_path / "again.kinhash")
+    again, _ = storage.read(tmp_path / "again.kinhash")
+    assert (again["format"], again["n_rank_bits"]) == (3, 0)
+    assert kinhash.load(tmp_path / "again.kinhash").codes == codes
+
+
 def test_every_truncation_is_a_format_error(model_file):
     raw = model_file.read_bytes()
     for length in [*range(1, 64), *range(64, len(raw), 97), len(raw) - 1]:
@@ -149,7 +176,7 @@ def test_a_foreign_safetensors_file_is_refused(tmp_path):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"format": 2}, "has format 2; this release reads formats 1 to 1. Upgrade kinhash"),
+        ({"format": 4}, "has format 4; this release reads formats 1 to 3. Upgrade kinhash"),
         ({"method": "later"}, "holds a 'later'; this release reads"),
         ({"kind": "graph"}, "this release reads"),
         ({"parameters": {"bits": 3}}, "no parameter 'bits'"),
@@ -490,7 +517,7 @@ def test_the_header_is_plain_json(model_file):
     raw = model_file.read_bytes()
     (length,) = struct.unpack("<Q", raw[:8])
     entry = json.loads(json.loads(raw[8 : 8 + length])["__metadata__"]["kinhash"])
-    assert entry["format"] == 1
+    assert entry["format"] == 3
     assert entry["kinhash"] == kinhash.__version__
     assert entry["method"] == "sparsehash"
     assert entry["parameters"]["n_bits"] == 24

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <limits>
+#include <numeric>
 #include <thread>
 
 #include "kernels/pack.hpp"
@@ -116,6 +117,9 @@ void unpack(In<uint64_t, 2> words, Out<int8_t, 2> dense, bool is_signed) {
     kinhash::unpack(words.data(), words.shape(0), dense.shape(1), is_signed, dense.data());
 }
 
+// Of one part of a code, so that its distances, and keys of pairs of them, fit into their types.
+constexpr size_t MAX_PLANE_WORDS = 512;
+
 // Adds the items at each distance of the query to counts; code i has weights[i] items.
 template <size_t W>
 void count_row(const kinhash::Words<W>& words, const uint64_t* query, const uint64_t* codes,
@@ -156,6 +160,81 @@ void count_distances(In<uint64_t, 2> queries, In<uint64_t, 2> codes, In<uint32_t
     });
 }
 
+// The distances of a code to a query.
+struct Apart {
+    uint16_t bucket, rank;
+    uint32_t row;
+};
+
+// Sorts by one of the distances and keeps the order of equal ones: by rank, then by bucket gives the order of
+// pairs, in time linear in the codes and without a table of all pairs.
+void sort_by(uint16_t Apart::* distance, const std::vector<Apart>& from, std::vector<Apart>& to,
+             std::vector<uint32_t>& starts) {
+    std::fill(starts.begin(), starts.end(), 0);
+    for (const Apart& code : from) ++starts[code.*distance + 1];
+    std::partial_sum(starts.begin(), starts.end(), starts.begin());
+    for (const Apart& code : from) to[starts[code.*distance]++] = code;
+}
+
+// The number of items, and of relevant items, at each pair of bucket and rank distance that occurs, for each
+// query in ascending order; keys are bucket distance * (64 * rank words + 1) + rank distance. Columns that a
+// query does not need have the largest key and no items. Returns how many columns are needed at most.
+size_t count_pairs(In<uint64_t, 2> queries, In<uint64_t, 2> query_ranks, In<uint64_t, 2> codes,
+                   In<uint64_t, 2> ranks, In<uint32_t, 1> weights, In<uint32_t, 1> relevant,
+                   Out<int32_t, 2> keys, Out<int64_t, 2> n_all, Out<int64_t, 2> n_relevant,
+                   size_t n_threads) {
+    const size_t n = codes.shape(0), n_queries = queries.shape(0), n_columns = keys.shape(1);
+    const size_t n_words = codes.shape(1), n_rank_words = ranks.shape(1), n_ranks = 64 * n_rank_words + 1;
+    expect(queries.shape(1) == n_words && query_ranks.shape(1) == n_rank_words,
+           "queries and codes differ in words");
+    expect(n_words <= MAX_PLANE_WORDS && n_rank_words <= MAX_PLANE_WORDS && n <= UINT32_MAX,
+           "codes are too long or too many");
+    expect(ranks.shape(0) == n && weights.shape(0) == n && relevant.shape(0) == n,
+           "codes, ranks and weights differ in rows");
+    expect(query_ranks.shape(0) == n_queries && keys.shape(0) == n_queries,
+           "queries and keys differ in rows");
+    expect(n_all.shape(0) == n_queries && n_relevant.shape(0) == n_queries && n_all.shape(1) == n_columns &&
+               n_relevant.shape(1) == n_columns,
+           "keys and counts differ in shape");
+    expect(n_columns >= std::min(n, (64 * n_words + 1) * n_ranks), "there are too few columns");
+    PythonStop stop;
+    nb::gil_scoped_release nogil;
+    std::atomic<size_t> most = 0;
+    kinhash::parallel_for(n_queries, n_threads, 4, stop, [&](size_t begin, size_t end) {
+        kinhash::Polling polling(&stop);
+        const kinhash::Words<0> bucket_words(n_words), rank_words(n_rank_words);
+        std::vector<Apart> found(n), sorted(n);
+        std::vector<uint32_t> starts(64 * std::max(n_words, n_rank_words) + 2);
+        for (size_t q = begin; q < end; ++q) {
+            const uint64_t* const query = queries.data() + q * n_words;
+            const uint64_t* const query_rank = query_ranks.data() + q * n_rank_words;
+            for (size_t i = 0; i < n; ++i)
+                found[i] = {uint16_t(bucket_words.distance(codes.data() + i * n_words, query)),
+                            uint16_t(rank_words.distance(ranks.data() + i * n_rank_words, query_rank)),
+                            uint32_t(i)};
+            sort_by(&Apart::rank, found, sorted, starts);
+            sort_by(&Apart::bucket, sorted, found, starts);
+            int32_t* const key = keys.data() + q * n_columns;
+            int64_t* const all = n_all.data() + q * n_columns;
+            int64_t* const hits = n_relevant.data() + q * n_columns;
+            std::fill_n(key, n_columns, INT32_MAX);
+            std::fill_n(all, n_columns, 0);
+            std::fill_n(hits, n_columns, 0);
+            size_t n_used = 0;
+            for (const Apart& code : found) {
+                const int32_t pair = int32_t(code.bucket * n_ranks + code.rank);
+                if (n_used == 0 || key[n_used - 1] != pair) key[n_used++] = pair;
+                all[n_used - 1] += weights.data()[code.row];
+                hits[n_used - 1] += relevant.data()[code.row];
+            }
+            for (size_t seen = most; n_used > seen && !most.compare_exchange_weak(seen, n_used);) {
+            }
+            polling.add(n);
+        }
+    });
+    return most;
+}
+
 std::array<double, 5> pair_loss(In<float, 2> A, In<float, 2> B, In<float, 2> similar, In<bool, 2> known,
                                 Out<float, 2> gA, Out<float, 2> gB, bool symmetric, double similar_share,
                                 double margin, double lambda, double alpha) {
@@ -188,6 +267,8 @@ NB_MODULE(_native, module) {
     module.def("unpack", &unpack, "words"_a, "dense"_a, "signed"_a);
     module.def("count_distances", &count_distances, "queries"_a, "codes"_a, "weights"_a, "counts"_a,
                "n_threads"_a);
+    module.def("count_pairs", &count_pairs, "queries"_a, "query_ranks"_a, "codes"_a, "ranks"_a, "weights"_a,
+               "relevant"_a, "keys"_a, "n_all"_a, "n_relevant"_a, "n_threads"_a);
     module.def("pair_loss", &pair_loss, nb::kw_only(), "A"_a, "B"_a, "similar"_a, "known"_a, "gA"_a, "gB"_a,
                "symmetric"_a, "similar_share"_a, "margin"_a, "lam"_a, "alpha"_a);
     nb::class_<NetworkEncoder>(module, "NetworkEncoder")

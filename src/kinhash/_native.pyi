@@ -17,6 +17,18 @@ def count_distances(
     counts: npt.NDArray[Any],
     n_threads: int,
 ) -> None: ...
+def count_pairs(
+    queries: npt.NDArray[Any],
+    query_ranks: npt.NDArray[Any],
+    codes: npt.NDArray[Any],
+    ranks: npt.NDArray[Any],
+    weights: npt.NDArray[Any],
+    relevant: npt.NDArray[Any],
+    keys: npt.NDArray[Any],
+    n_all: npt.NDArray[Any],
+    n_relevant: npt.NDArray[Any],
+    n_threads: int,
+) -> int: ...
 def pair_loss(
     *,
     A: npt.NDArray[Any],

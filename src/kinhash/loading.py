@@ -79,7 +79,8 @@ def _of_codes(codes: Codes) -> dict[str, Any]:
     return {
         "n": len(codes),
         "n_bits": codes.n_bits,
-        **({"n_rank_bits": codes.n_rank_bits} if codes.n_rank_bits else {}),
+        "n_bucket_bits": codes.n_bucket_bits,
+        "n_rank_bits": codes.n_rank_bits,
         "signed": codes.signed,
         "mean_active": float(n_active.mean()) if len(codes) else None,
         "sd_active": float(n_active.std()) if len(codes) else None,

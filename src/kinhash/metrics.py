@@ -1,13 +1,14 @@
 """How well codes retrieve: precision and recall at a radius, tie-aware mAP, precision at k.
 
 Codes rank a database only up to ties, so everything here derives from one table per query: how many
-items, and how many relevant ones, lie at each distance. Where the order inside a tie matters, the
-value is its expectation over all orders, in closed form: shuffling the database changes nothing.
+items, and how many relevant ones, lie at each distance, or at each pair of bucket and rank distance
+that occurs. Where the order inside a tie matters, the value is its expectation over all orders, in
+closed form: shuffling the database changes nothing.
 """
 
 import warnings
 from collections.abc import Iterator, Sequence
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,11 +16,16 @@ import scipy.sparse
 from scipy.special import digamma
 
 from kinhash import _native
-from kinhash.arguments import default_threads
-from kinhash.arrays import Array, Matrix, Vectors
+from kinhash.arguments import check_choice, default_threads
+from kinhash.arrays import Array, Integers, Matrix, Vectors
 from kinhash.codes import Codes
 from kinhash.errors import InvalidInputError, unknown_name
 from kinhash.labels import check_complete, class_numbers, joined, label_array, missing_rows
+
+Order = Literal["nested", "total"]
+ORDERS = ("nested", "total")
+
+CHUNK_BYTES = 64 * 2**20  # of tables of pairs of distances
 
 
 def evaluate_codes(
@@ -31,10 +37,12 @@ def evaluate_codes(
     radii: Sequence[int] = (0, 2),
     at: Sequence[int] = (10, 5000),
     own: npt.ArrayLike | None = None,
+    order: Order = "nested",
 ) -> dict[str, float]:
     """Return every retrieval measure of searching `db_codes` with `query_codes`.
 
-    All rates are fractions, and means over queries:
+    Rankings (`map` in all its forms, `mp`) take the order of buckets and rank bits; everything else
+    is of the buckets. All rates are fractions, and means over queries:
 
     - `map`: expected average precision of the whole ranking; `map_best` and `map_worst`: with the
       luckiest and unluckiest order inside ties. `ramap`: see `radius_aware_precision`.
@@ -44,8 +52,8 @@ def evaluate_codes(
       precision 0. `f1@r{r}` is 2PR / (P + R) of these two means.
     - `empty@r{r}`: the share of queries that retrieve nothing; `mean_matches@r{r}`: how many items
       a query retrieves.
-    - `unique_codes`, `mean_active`, `sd_active`: different codes, and mean and population standard
-      deviation of the active bits, in the database.
+    - `unique_codes`, `mean_active`, `sd_active`: different buckets, and mean and population
+      standard deviation of their active bits, in the database.
 
     Quote F1 only beside `map`, `unique_codes` and `mean_matches`: one code for everything scores
     18 % on ten balanced classes.
@@ -54,12 +62,14 @@ def evaluate_codes(
         query_codes: `n_queries` codes, at least one.
         query_labels: `(n_queries,)` class labels (relevant: the same class), or a
             `(n_queries, n_labels)` matrix of 0 and 1 (relevant: at least one label in common).
-        db_codes: `n` codes, at least one, with the same `n_bits` and `signed`.
+        db_codes: `n` codes, at least one, with the same lengths and `signed`.
         db_labels: `(n,)` or `(n, n_labels)`, of the same kind as `query_labels`.
         radii: Inclusive distances, each at least 0.
         at: Ranking lengths, each at least 1; more than `n` means the whole ranking.
         own: `(n_queries,)` row numbers of the database: for each query the item that it is itself,
             which is left out for this query. For searching items among themselves.
+        order: Of the ranking: "nested" by distance, then rank distance; "total" by the sum of both.
+            The same for codes without rank bits.
 
     Returns:
         Flat keys as above. Queries without a relevant item in the database are left out of `map`,
@@ -67,7 +77,8 @@ def evaluate_codes(
 
     Raises:
         InvalidInputError: Codes or labels that do not fit each other, an empty side, a radius or
-            ranking length out of range, or an `own` that is no row of the database.
+            ranking length out of range, an `own` that is no row of the database, or an unknown
+            `order`.
 
     Example:
         >>> codes = Codes.from_dense([[0, 1, 1], [0, 1, 1], [1, 0, 0]])
@@ -78,6 +89,7 @@ def evaluate_codes(
     """
     radii = _checked_integers("radii", radii, least=0)
     at = _checked_integers("at", at, least=1)
+    check_choice("order", order, ORDERS)
     n_all, n_relevant = distance_table(query_codes, query_labels, db_codes, db_labels, own=own)
     n_stranded = int(np.sum(n_relevant.sum(axis=1) == 0))
     if n_stranded:
@@ -86,15 +98,17 @@ def evaluate_codes(
             "they are left out of map, map@k and recall.",
             stacklevel=2,
         )
-    result = {
-        "map": _mean_of_known(average_precision(n_all, n_relevant)),
-        "map_best": _mean_of_known(average_precision(n_all, n_relevant, ties="best")),
-        "map_worst": _mean_of_known(average_precision(n_all, n_relevant, ties="worst")),
-        "ramap": float(radius_aware_precision(n_all, n_relevant).mean()),
-    }
+    if db_codes.n_rank_bits:
+        pairs = pair_tables(query_codes, query_labels, db_codes, db_labels, own=own)
+        tables = ((table.queries, *ranking_table(table, order)) for table in pairs)
+    else:
+        tables = iter([(np.arange(len(query_codes)), n_all, n_relevant)])
+    ranked = _ranking_measures(tables, len(query_codes), at)
+    result = {name: _mean_of_known(ranked[name]) for name in ("map", "map_best", "map_worst")}
+    result["ramap"] = float(radius_aware_precision(n_all, n_relevant).mean())
     for k in at:
-        result[f"map@{k}"] = _mean_of_known(average_precision(n_all, n_relevant, at=k))
-        result[f"mp@{k}"] = float(precision_at_k(n_all, n_relevant, k).mean())
+        result[f"map@{k}"] = _mean_of_known(ranked[f"map@{k}"])
+        result[f"mp@{k}"] = float(ranked[f"mp@{k}"].mean())
     for radius in radii:
         precisions, recalls = precision_recall_at_radius(n_all, n_relevant, radius)
         precision, recall = float(precisions.mean()), _mean_of_known(recalls)
@@ -121,12 +135,13 @@ def distance_table(
 ) -> tuple[Array, Array]:
     """Return how many items, and how many relevant items, lie at each distance of each query.
 
-    Takes and refuses what `evaluate_codes` does. Equal database codes are counted together, so the
-    work grows with the number of different codes; memory grows with the database alone.
+    Distances are the buckets'. Takes and refuses what `evaluate_codes` does. Equal buckets of the
+    database are counted together, so the work grows with the number of different ones; memory
+    grows with the database alone.
 
     Returns:
         `n_all` and `n_relevant`: int64, `(n_queries, farthest + 1)`, where column d counts distance
-        d and `farthest` is `n_bits`, or twice that for signed codes.
+        d and `farthest` is `n_bucket_bits`, or twice that for signed codes.
     """
     query_codes.check_comparable(db_codes, "`query_codes`", "the database")
     query_labels, db_labels = _checked_labels(
@@ -135,11 +150,10 @@ def distance_table(
     left_out = _checked_own(own, len(query_codes), len(db_codes))
     # Items that share a code share a distance: measure it once and weigh it by their number.
     words, code_of_item = _different(db_codes.words)
-    n_distances = db_codes.n_bits * (2 if db_codes.signed else 1) + 1
+    n_distances = _farthest(db_codes) + 1
     n_all = _counts_by_distance(query_codes.words, words, np.bincount(code_of_item), n_distances)
     if left_out is not None:
-        apart = query_codes.words ^ db_codes.words[left_out]
-        to_own = np.bitwise_count(apart).sum(axis=1, dtype=np.int64)
+        to_own = _n_differing(query_codes.words, db_codes.words[left_out])
         n_all[np.arange(len(n_all)), to_own] -= 1
     n_relevant = np.empty_like(n_all)
     for queries, relevant in _relevant_items(query_labels, db_labels):
@@ -153,6 +167,92 @@ def distance_table(
             rows = rows[relevant[left_out[rows]]]
             n_relevant[rows, to_own[rows]] -= 1
     return n_all, n_relevant
+
+
+class PairTable(NamedTuple):
+    """How many items of some queries lie at each pair of bucket and rank distance that occurs.
+
+    A row has its pairs in ascending order, then columns without items.
+    """
+
+    queries: Integers  # (n,) row numbers
+    distances: Array  # (n, n_columns), of the buckets
+    rank_distances: Array  # (n, n_columns)
+    n_all: Integers  # (n, n_columns)
+    n_relevant: Integers  # (n, n_columns)
+
+
+def pair_tables(
+    query_codes: Codes,
+    query_labels: npt.ArrayLike,
+    db_codes: Codes,
+    db_labels: npt.ArrayLike,
+    *,
+    own: npt.ArrayLike | None = None,
+) -> Iterator[PairTable]:
+    """Yield the table of pairs of distances of a few queries at a time; each query comes once.
+
+    Takes and refuses what `evaluate_codes` does. A table takes at most about 64 MB, or one query's
+    worth of pairs where that is more: there are as many as database codes at most.
+    """
+    query_codes.check_comparable(db_codes, "`query_codes`", "the database")
+    query_labels, db_labels = _checked_labels(
+        query_labels, len(query_codes), db_labels, len(db_codes)
+    )
+    left_out = _checked_own(own, len(query_codes), len(db_codes))
+    n_words = db_codes.words.shape[1]
+    both, code_of_item = _different(np.hstack([db_codes.words, db_codes.rank_words]))
+    words, ranks = (np.ascontiguousarray(part) for part in np.hsplit(both, [n_words]))
+    n_items = np.bincount(code_of_item)
+    base = 64 * ranks.shape[1] + 1  # a key is distance * base + rank distance
+    width = min(len(both), (64 * n_words + 1) * base)
+    step = max(1, CHUNK_BYTES // (20 * width))
+    for queries, relevant in _relevant_items(query_labels, db_labels):
+        n_hits = np.bincount(code_of_item[relevant], minlength=len(both))
+        chosen = np.flatnonzero(queries)
+        for start in range(0, len(chosen), step):
+            rows = chosen[start : start + step]
+            keys, n_all, n_relevant = (
+                np.empty((len(rows), width), kind) for kind in (np.int32, np.int64, np.int64)
+            )
+            n_used = _native.count_pairs(
+                np.ascontiguousarray(query_codes.words[rows]),
+                np.ascontiguousarray(query_codes.rank_words[rows]),
+                words,
+                ranks,
+                n_items.astype(np.uint32),
+                n_hits.astype(np.uint32),
+                keys,
+                n_all,
+                n_relevant,
+                default_threads(),
+            )
+            keys, n_all, n_relevant = (part[:, :n_used] for part in (keys, n_all, n_relevant))
+            if left_out is not None:
+                items = left_out[rows]
+                own_keys = base * _n_differing(query_codes.words[rows], db_codes.words[items])
+                own_keys += _n_differing(query_codes.rank_words[rows], db_codes.rank_words[items])
+                at = np.arange(len(rows)), np.argmax(keys == own_keys[:, None], axis=1)
+                n_all[at] -= 1
+                n_relevant[at] -= relevant[items]
+            yield PairTable(rows, *np.divmod(keys, base), n_all, n_relevant)
+
+
+def ranking_table(table: PairTable, order: Order = "nested") -> tuple[Array, Array]:
+    """Return how many items, and relevant ones, stand at each place of an order, first to last.
+
+    Args:
+        table: Of pairs of distances.
+        order: "nested" by distance, then rank distance; "total" by the sum of both.
+
+    Returns:
+        `n_all` and `n_relevant`: int64, `(n, n_places)`.
+    """
+    if order == "nested":
+        return table.n_all, table.n_relevant
+    # Columns without items have the largest key, which is no distance.
+    places = np.where(table.n_all > 0, table.distances + table.rank_distances, 0)
+    return _by_place(table.n_all, places), _by_place(table.n_relevant, places)
 
 
 def average_precision(
@@ -247,19 +347,71 @@ def precision_recall_curve(
     Returns:
         Two float64 arrays, `(n_levels,)`. Queries without a relevant item are left out.
     """
-    some = n_relevant.sum(axis=1) > 0
-    n_all, n_relevant = n_all[some], n_relevant[some]
+    distances = np.broadcast_to(np.arange(n_all.shape[1]), n_all.shape)
+    within = distances <= (n_all.shape[1] if max_radius is None else max_radius)
     levels = np.arange(1, n_levels + 1) / n_levels
-    total = np.zeros(n_levels)
-    for everything, relevant in zip(n_all, n_relevant, strict=True):
+    return levels, _mean_curve(_precisions_at(levels, n_all, n_relevant, within))
+
+
+def ranking_curve(
+    query_codes: Codes,
+    query_labels: npt.ArrayLike,
+    db_codes: Codes,
+    db_labels: npt.ArrayLike,
+    *,
+    max_radius: int | None = None,
+    n_levels: int = 100,
+    own: npt.ArrayLike | None = None,
+    order: Order = "nested",
+) -> tuple[Array, Array]:
+    """Return the curve of `precision_recall_curve`, of a ranking by buckets and rank bits.
+
+    Args:
+        query_codes: As in `evaluate_codes`, as are the labels, `db_codes`, `own` and `order`.
+        query_labels: Theirs.
+        db_codes: What is searched.
+        db_labels: Theirs.
+        max_radius: Only what lies within this distance of the buckets is ranked; None ranks all.
+        n_levels: How many levels: 1 / n_levels, 2 / n_levels, ... 1.
+        own: Items to leave out.
+        order: Of the ranking.
+    """
+    check_choice("order", order, ORDERS)
+    farthest = _farthest(db_codes)
+    radius = farthest if max_radius is None else min(max_radius, farthest)
+    levels = np.arange(1, n_levels + 1) / n_levels
+    precisions = np.empty((len(query_codes), n_levels))
+    for table in pair_tables(query_codes, query_labels, db_codes, db_labels, own=own):
+        n_all, n_relevant, within = table.n_all, table.n_relevant, table.distances <= radius
+        if order == "total":
+            # What lies beyond the radius stands after everything that is ranked.
+            last = farthest + db_codes.n_rank_bits + 1
+            places = np.where(within, table.distances + table.rank_distances, last)
+            n_all, n_relevant = (_by_place(part, places, last + 1) for part in (n_all, n_relevant))
+            within = np.broadcast_to(np.arange(last + 1) < last, n_all.shape)
+        precisions[table.queries] = _precisions_at(levels, n_all, n_relevant, within)
+    return levels, _mean_curve(precisions)
+
+
+def _precisions_at(levels: Array, n_all: Array, n_relevant: Array, within: Array) -> Array:
+    """Return each query's precision at each level of recall; nan if nothing is relevant."""
+    precisions = np.full((len(n_all), len(levels)), np.nan)
+    for row in np.flatnonzero(n_relevant.sum(axis=1)):
+        everything, relevant = n_all[row], n_relevant[row]
         wanted = levels * relevant.sum()
         hits, positions = np.cumsum(relevant), np.cumsum(everything)
         tie = np.searchsorted(hits, wanted - 1e-9)  # the first whose hits reach the level
         before = hits[tie] - relevant[tie]
         share = (wanted - before) / relevant[tie]
         precision = wanted / (positions[tie] - everything[tie] + share * everything[tie])
-        total += precision if max_radius is None else np.where(tie <= max_radius, precision, 0.0)
-    return levels, total / max(1, len(n_all))
+        precisions[row] = np.where(within[row, tie], precision, 0.0)
+    return precisions
+
+
+def _mean_curve(precisions: Array) -> Array:
+    known = precisions[~np.isnan(precisions).any(axis=1)]
+    mean: Array = known.sum(axis=0) / max(1, len(known))
+    return mean
 
 
 def precision_at_k(n_all: Array, n_relevant: Array, k: int) -> Array:
@@ -399,6 +551,41 @@ def _different(words: Array) -> tuple[Array, Array]:
         return numbers[:, None], row_of
     rows, row_of = np.unique(words, axis=0, return_inverse=True)
     return rows, row_of.reshape(-1)
+
+
+def _farthest(codes: Codes) -> int:
+    """Return the largest distance of two buckets."""
+    return codes.n_bucket_bits * (2 if codes.signed else 1)
+
+
+def _n_differing(words: Array, others: Array) -> Array:
+    """Return the number of differing bits of each pair of rows: int64, `(n,)`."""
+    n_differing: Array = np.bitwise_count(words ^ others).sum(axis=1, dtype=np.int64)
+    return n_differing
+
+
+def _by_place(counts: Array, places: Array, n_places: int | None = None) -> Array:
+    """Return the sums of `counts` with equal places in a row: int64, `(n, n_places)`."""
+    n_places = n_places or int(places.max()) + 1
+    cells = (np.arange(len(counts))[:, None] * n_places + places).ravel()
+    sums = np.bincount(cells, counts.ravel(), len(counts) * n_places)  # exact below 2**53
+    return sums.astype(np.int64).reshape(len(counts), n_places)
+
+
+def _ranking_measures(
+    tables: Iterator[tuple[Array, Array, Array]], n_queries: int, at: Sequence[int]
+) -> dict[str, Array]:
+    """Return `map`, `map_best`, `map_worst`, and `map@{k}` and `mp@{k}` of every query."""
+    names = ["map", "map_best", "map_worst", *(f"{kind}@{k}" for k in at for kind in ("map", "mp"))]
+    found = {name: np.empty(n_queries) for name in names}
+    for queries, n_all, n_relevant in tables:
+        found["map"][queries] = average_precision(n_all, n_relevant)
+        found["map_best"][queries] = average_precision(n_all, n_relevant, ties="best")
+        found["map_worst"][queries] = average_precision(n_all, n_relevant, ties="worst")
+        for k in at:
+            found[f"map@{k}"][queries] = average_precision(n_all, n_relevant, at=k)
+            found[f"mp@{k}"][queries] = precision_at_k(n_all, n_relevant, k)
+    return found
 
 
 def _counts_by_distance(queries: Array, words: Array, n_items: Array, n_distances: int) -> Array:

@@ -1,5 +1,7 @@
 import json
 
+from kinhash.studies import comparison
+
 
 def test_methods_are_compared_and_the_verdict_goes_to_stderr(run):
     done = run("compare", "digits", "--methods", "itq,lsh,l2", "--bits", "8", "--format", "json")
@@ -28,6 +30,21 @@ def test_unseen_classes_are_another_comparison(run):
     assert json.loads(done.out)[0]["map"] > json.loads(usual.out)[0]["map"]
 
 
+def test_the_order_of_rankings_is_passed_on(run, monkeypatch):
+    asked = []
+    compare = comparison.compare
+
+    def noted(*arguments, order, **options):
+        asked.append(order)
+        return compare(*arguments, order=order, **options)
+
+    monkeypatch.setattr(comparison, "compare", noted)
+    words = ("compare", "digits", "--methods", "lsh", "--bits", "8", "--format", "json")
+    total, nested = (json.loads(run(*words, *more).out) for more in (("--order", "total"), ()))
+    assert total[0]["map"] == nested[0]["map"]  # without rank bits, there is one order
+    assert asked == ["total", "nested"]
+
+
 def test_wrong_words_get_one_sentence(run):
     done = run("compare", "digits", "--methods", "lsh,iqt")
     assert done.code == 1
@@ -36,7 +53,7 @@ def test_wrong_words_get_one_sentence(run):
     assert done.code == 2
     done = run("compare", "digits", "--methods", "lsh", "--bits", "0")
     assert done.code == 2
-    assert "'--bits': expected integers from 1 to 1024 separated by commas" in done.err
+    assert "'--bits': expected integers from 1 to 4096 separated by commas" in done.err
 
 
 def test_a_method_that_refuses_the_data_is_left_out_and_said(run):

@@ -33,6 +33,30 @@ def test_json_holds_the_measures_of_the_split(run, model, npz):
     }
 
 
+def test_codes_with_rank_bits_are_ranked_in_either_order(run, model, npz, monkeypatch):
+    def nested(_, X, **__):  # so poor that the order matters
+        return kinhash.Codes.from_dense(X[:, :2] > 0, rank=X[:, 2:] > 0)
+
+    monkeypatch.setattr(kinhash.SparseHash, "encode", nested)
+    data, encoder = load(npz), kinhash.load(model)
+    part = data.split(seed=0)
+    found = {}
+    for words in ((), ("--order", "nested"), ("--order", "total")):
+        done = run("evaluate", model, npz, "--format", "json", *words)
+        found[words[-1:] or ("nested",)] = json.loads(done.out)["map"]
+    for (order,), value in found.items():
+        expected = evaluate_codes(
+            encoder.encode(data.vectors[part.query]),
+            data.labels[part.query],
+            encoder.encode(data.vectors[part.database]),
+            data.labels[part.database],
+            order=order,
+        )
+        assert value == pytest.approx(expected["map"])
+    assert found["nested",] != found["total",]
+    assert run("evaluate", model, npz, "--order", "sum").code == 2
+
+
 def test_csv_has_one_row_with_the_same_keys(run, model, npz):
     text = run("evaluate", model, npz, "--format", "csv").out
     (row,) = csv.DictReader(io.StringIO(text))

@@ -1,6 +1,7 @@
 import csv
 import io
 import json
+import re
 
 import numpy as np
 import pytest
@@ -18,7 +19,7 @@ def test_a_model_shows_what_made_it(run, model):
         "file": str(model),
         "bytes": model.stat().st_size,
         "kind": "model",
-        "format": 1,
+        "format": 3,
         "kinhash": kinhash.__version__,
         "method": "sparsehash",
         "n_bits": 16,
@@ -38,6 +39,18 @@ def test_the_table_marks_what_differs_from_the_defaults(run, model):
     assert facts["parameters.margin"] == "7"
     assert facts["n_features"] == "6"
     assert lines[-1] == "* differs from the default"
+
+
+def test_codes_show_both_parts(run, tmp_path):
+    path = tmp_path / "nested.kinhash"
+    nested = kinhash.Codes.from_dense([[0, 1, 1], [0, 1, 1]], rank=[[0, 0, 1, 1], [1, 1, 1, 1]])
+    nested.save(path)
+    found = json.loads(run("info", path, "--format", "json").out)
+    assert (found["n_bits"], found["n_bucket_bits"], found["n_rank_bits"]) == (7, 3, 4)
+    assert (found["unique_codes"], found["mean_active"], found["format"]) == (1, 2.0, 3)
+    table = run("info", path).out
+    assert re.search(r"n_bucket_bits +3\b", table)
+    assert re.search(r"n_rank_bits +4\b", table)
 
 
 def test_codes_show_their_numbers(run, codes):

@@ -71,7 +71,7 @@ def test_without_a_command_nothing_is_renamed(words):
 
 def test_errors_and_warnings_of_a_run_name_options(run, npz, tmp_path):
     done = run("train", npz, "--out", tmp_path / "m", "--bits", "0")
-    assert done.err.endswith("error: --bits must be an integer in [1, 1024], got 0.\n")
+    assert done.err.endswith("error: --bits must be an integer in [1, 4096], got 0.\n")
     done = run("train", npz, "--out", tmp_path / "m", "--set", "max_steps=9", "--lam", "0.001")
     assert "raise --lam (now 0.001) to 0.1." in done.err
 
@@ -86,10 +86,10 @@ def test_names_in_a_damaged_file_stay(run, tmp_path, monkeypatch):
     from kinhash.errors import FormatError
 
     def fail(_words):
-        raise FormatError("x: `n_bits` must be in [1, 1024], got 0.")
+        raise FormatError("x: `n_bits` must be in [1, 4096], got 0.")
 
     monkeypatch.setattr(app, "run", fail)
-    assert run("train", "x").err == "error: x: `n_bits` must be in [1, 1024], got 0.\n"
+    assert run("train", "x").err == "error: x: `n_bits` must be in [1, 4096], got 0.\n"
 
 
 def test_examples_run():

@@ -206,6 +206,17 @@ def test_directions_of_a_fitted_method_have_the_same_measures(items, title):
         assert measures == {m: expected[measure_key(title, *direction, m)] for m in measures}
 
 
+def test_directions_take_the_order_of_rankings(items, monkeypatch):
+    asked = []
+    monkeypatch.setattr(
+        multimodal, "evaluate_codes", lambda *_, order, **__: asked.append(order) or {}
+    )
+    for order in ("nested", "total"):
+        evaluate_directions(Bits(), items, items, BOTH.searches["test"], order=order)
+    evaluate_directions(Bits(), items, items, BOTH.searches["test"])
+    assert asked == ["nested"] * 4 + ["total"] * 4 + ["nested"] * 4
+
+
 def test_queries_of_another_data_set_are_compared_by_class_name(items):
     def some(rows, names):
         views = {name: values[rows] for name, values in items.modalities.items()}

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import kinhash.evaluation.protocol
+from kinhash.codes import Codes
 from kinhash.datasets import Dataset, Split
 from kinhash.errors import InvalidInputError, NotFittedError
 from kinhash.evaluation.protocol import (
@@ -19,6 +20,7 @@ from kinhash.evaluation.protocol import (
     unseen_class_splits,
 )
 from kinhash.methods import ITQ, LSH, SSH
+from kinhash.metrics import evaluate_codes
 
 
 @pytest.fixture
@@ -262,3 +264,30 @@ def test_labels_of_two_data_sets_are_compared_by_name(data):
     assert named_labels(data) is data.labels
     tags = Dataset("tags", data.vectors, labels=np.eye(3, dtype=np.uint8)[data.labels])
     assert named_labels(tags) is tags.labels
+
+
+class NestedLSH(LSH):
+    """Its first four bits are the bucket, the others are rank bits."""
+
+    def encode(self, X, **options):
+        dense = super().encode(X, **options).to_dense()
+        return Codes.from_dense(dense[:, :4], rank=dense[:, 4:])
+
+
+def test_rankings_by_codes_with_rank_bits_take_the_order(data, part):
+    orders = ("nested", "total")
+    found = [evaluate_method(NestedLSH(16), data, part, order=order).metrics for order in orders]
+    assert found[0] == evaluate_method(NestedLSH(16), data, part).metrics
+    assert found[0]["map"] != found[1]["map"]
+    assert found[0]["ramap"] == found[1]["ramap"]
+    model = NestedLSH(16).fit(data.vectors)
+    codes = [model.encode(data.vectors[rows]) for rows in (part.query, part.database)]
+    labels = [data.labels[rows] for rows in (part.query, part.database)]
+    sides = [
+        Dataset("side", data.vectors[rows], labels=data.labels[rows])
+        for rows in (part.query, part.database)
+    ]
+    for order in orders:
+        expected = evaluate_codes(codes[0], labels[0], codes[1], labels[1], order=order)
+        assert evaluate_fitted(model, data, part, order=order).metrics == expected
+        assert evaluate_apart(model, *sides, order=order) == expected

@@ -310,7 +310,7 @@ def setting(where, name, value):
         (setting("numbers", "group_radius", 1e9), "no count"),
         (setting("numbers", "chunk_candidates", "x"), "no number"),
         (setting("settings", "n_bits", 65), "65 bits take 2 words, the file says 1"),
-        (setting("settings", "n_bits", 0), r"`n_bits` must be in \[1, 1024\], got 0"),
+        (setting("settings", "n_bits", 0), r"`n_bits` must be in \[1, 4096\], got 0"),
         (setting("settings", "signed", value=1), "`signed` is 1"),
         (setting("settings", "memory", "huge"), "`memory` is 'huge'"),
     ],

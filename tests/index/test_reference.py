@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from kinhash.codes import Codes
 from kinhash.errors import InvalidInputError
 from kinhash.index import reference
-from kinhash.index.reference import distances, search_radius, search_top_k
+from kinhash.index.reference import distances, rank_distances, search_radius, search_top_k
 
 
 @st.composite
@@ -22,6 +22,51 @@ def searches(draw):
     queries = pool[rng.integers(0, 4, draw(st.integers(0, 4)))]
     ids = rng.choice(np.arange(-50, 50), len(items), replace=False)
     return items, queries, signed, ids
+
+
+@st.composite
+def nested_searches(draw):
+    """Draw the same with rank bits: items and queries as Codes, unordered ids, and an order."""
+    items, queries, signed, ids = draw(searches())
+    n_rank_bits = draw(st.sampled_from([1, 2, 3, 70]))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    pool = rng.integers(0, 2, (3, n_rank_bits))
+    made = [
+        Codes.from_dense(dense, signed=signed, rank=pool[rng.integers(0, 3, len(dense))])
+        for dense in (items, queries)
+    ]
+    return *made, ids, draw(st.sampled_from(["nested", "total"]))
+
+
+def naive_nested_ranking(items, query, ids, order):
+    """Return all `(distance, rank distance, id)` in order, with plain sums."""
+    found = []
+    for item, name in zip(items, ids, strict=True):
+        distance, rank = (
+            sum(abs(int(a) - int(b)) for a, b in zip(one[0], other[0], strict=True))
+            for one, other in (
+                (item.to_dense(), query.to_dense()),
+                (item.rank_to_dense(), query.rank_to_dense()),
+            )
+        )
+        found.append((distance, rank, int(name)))
+    if order == "total":
+        return sorted(found, key=lambda match: (match[0] + match[1], match[2]))
+    return sorted(found)
+
+
+def as_triples(matches):
+    found = zip(
+        matches.distances.tolist(),
+        matches.rank_distances.tolist(),
+        matches.ids.tolist(),
+        strict=True,
+    )
+    triples = list(found)
+    return [
+        triples[start:end]
+        for start, end in zip(matches.offsets[:-1], matches.offsets[1:], strict=True)
+    ]
 
 
 def naive_ranking(items, query, ids):
@@ -69,6 +114,63 @@ def test_top_k_equals_the_head_of_a_sort(drawn, k):
     items, queries, signed, ids = drawn
     found = search_top_k(packed(items, signed=signed), packed(queries, signed=signed), k, ids=ids)
     assert as_pairs(found) == [naive_ranking(items, query, ids)[:k] for query in queries]
+
+
+@settings(deadline=None)
+@given(nested_searches(), st.integers(0, 150))
+def test_radius_search_takes_both_orders_and_the_radius_of_the_bucket(drawn, radius):
+    items, queries, ids, order = drawn
+    found = search_radius(items, queries, radius, ids=ids, order=order)
+    assert found.rank_distances.dtype == np.int32
+    assert as_triples(found) == [
+        [match for match in naive_nested_ranking(items, query, ids, order) if match[0] <= radius]
+        for query in queries
+    ]
+
+
+@settings(deadline=None)
+@given(nested_searches(), st.integers(1, 15))
+def test_top_k_takes_both_orders(drawn, k):
+    items, queries, ids, order = drawn
+    found = search_top_k(items, queries, k, ids=ids, order=order)
+    assert as_triples(found) == [
+        naive_nested_ranking(items, query, ids, order)[:k] for query in queries
+    ]
+
+
+def test_the_orders_differ_where_a_near_bucket_has_a_far_rank():
+    items = Codes.from_dense([[0, 0], [0, 1]], rank=[[1, 1, 1], [0, 0, 0]])
+    query = Codes.from_dense([[0, 0]], rank=[[0, 0, 0]])
+    assert as_triples(search_top_k(items, query, 2)) == [[(0, 3, 0), (1, 0, 1)]]
+    assert as_triples(search_top_k(items, query, 2, order="total")) == [[(1, 0, 1), (0, 3, 0)]]
+    assert distances(query, items).tolist() == [[0, 1]]
+    assert rank_distances(query, items).tolist() == [[3, 0]]
+
+
+def test_codes_without_rank_bits_have_no_rank_distances():
+    items = packed(np.eye(3, dtype=int))
+    for order in ("nested", "total"):
+        for found in (search_radius(items, items, 2, order=order), search_top_k(items, items, 2)):
+            assert found.rank_distances is None
+    assert as_pairs(search_top_k(items, items, 2, order="total")) == as_pairs(
+        search_top_k(items, items, 2)
+    )
+    assert rank_distances(items, items).tolist() == np.zeros((3, 3), int).tolist()
+
+
+def test_an_unknown_order_is_refused():
+    items = packed(np.eye(3, dtype=int))
+    for search in (search_radius, search_top_k):
+        with pytest.raises(InvalidInputError, match=r"Unknown order 'rank'\. .*nested, total"):
+            search(items, items, 1, order="rank")
+
+
+def test_rank_bits_of_another_number_are_refused_with_both_numbers():
+    items = Codes.from_dense(np.zeros((2, 48)), rank=np.zeros((2, 8)))
+    for search in (search_radius, search_top_k, rank_distances):
+        arguments = (items, items.without_rank(), 1)[: 2 if search is rank_distances else 3]
+        with pytest.raises(InvalidInputError, match=r"rank bits but .* codes\.without_rank\(\)"):
+            search(*arguments)
 
 
 def test_radius_is_inclusive():

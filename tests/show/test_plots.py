@@ -114,6 +114,66 @@ def test_a_plate_shows_the_images_asked_for(rng):
     assert np.array_equal(shown, images[[2, 0, 1]])
 
 
+def cells(figure):
+    """Return the boxes that are no background: (x, row) of the cell, filled, and colour."""
+    (axes,) = figure.axes
+    found = {}
+    for box in axes.patches:
+        centre = box.get_x() + box.get_width() / 2, box.get_y() + box.get_height() / 2
+        colour = to_hex(box.get_facecolor() if box.get_fill() else box.get_edgecolor())
+        if colour != plots._EMPTY:
+            found[round(centre[0] - 0.5, 6), round(centre[1], 6)] = box.get_fill(), colour
+    return found
+
+
+def test_strips_show_which_bits_agree():
+    query = Codes.from_dense([[1, 1, 0, 0]], rank=[[1, 0]])
+    neighbours = Codes.from_dense([[1, 1, 0, 0], [1, 0, 1, 0]], rank=[[1, 0], [0, 0]])
+    figure = plots.plot_codes(query, [neighbours])
+    found = cells(figure)
+    rows = sorted({y for _, y in found})
+    same, other = (True, plots._COLOURS[0]), (True, plots._COLOURS[1])
+    missing = False, plots._COLOURS[1]
+    by_row = [{x: found[x, y] for x in range(8) if (x, y) in found} for y in rows]
+    # Bucket bits at 0 to 3, rank bits at 6 and 7, after a gap.
+    assert by_row == [
+        {0: same, 1: same, 6: same},
+        {0: same, 1: same, 6: same},
+        {0: same, 1: missing, 2: other, 6: missing},
+    ]
+    texts = [text.get_text() for text in figure.axes[0].texts]
+    assert texts == [
+        *("4 bucket bits", "2 rank bits", "query"),
+        *("1", "distance 0, rank 0", "2", "distance 2, rank 1"),
+    ]
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == [
+        "active in both",
+        "only in the neighbour",
+        "only in the query",
+        "inactive",
+    ]
+
+
+def test_strips_of_codes_without_rank_bits_and_with_signs():
+    query = Codes.from_dense([[1, -1, 0]], signed=True)
+    neighbours = Codes.from_dense([[-1, -1, 0]], signed=True)
+    figure = plots.plot_codes(query, [neighbours], [["no. 7"]])
+    (axes,) = figure.axes
+    assert [text.get_text() for text in axes.texts] == ["3 bits", "query", "no. 7", "distance 2"]
+    # A bar for each -1: one of the query, two of the neighbour.
+    assert sorted(np.mean(line.get_xdata()) for line in axes.lines) == [0.5, 1.5, 1.5]
+    assert (True, plots._COLOURS[1]) in cells(figure).values()
+
+
+def test_strips_of_several_queries_and_of_wide_codes_are_drawn(rng):
+    for n_bits in (8, 700):
+        codes = Codes.from_dense(rng.integers(0, 2, (4, n_bits)), rank=rng.integers(0, 2, (4, 3)))
+        figure = plots.plot_codes(codes[:2], [codes[2:], codes[:0]])
+        assert figure.get_figwidth() < 12
+        assert len(plots.data_uri(figure)) > 1000
+
+
 def test_pictures_of_a_word_stand_in_a_line_for_each_method(rng):
     images = rng.integers(0, 256, (5, 4, 2, 3)).astype(np.uint8)
     figure = plots.plot_pictures_of_words(
@@ -195,6 +255,8 @@ def test_nothing_to_draw_is_refused():
         plots.plot_active_bits({})
     with pytest.raises(InvalidInputError, match="`query_rows` must hold at least one entry"):
         plots.plot_neighbours(np.zeros((1, 2, 2), np.uint8), [], [], [])
+    with pytest.raises(InvalidInputError, match="`queries` must hold at least one entry"):
+        plots.plot_codes(Codes.from_dense(np.zeros((0, 3))), [])
     with pytest.raises(InvalidInputError, match="`words` must hold at least one"):
         plots.plot_pictures_of_words(np.zeros((1, 2, 2), np.uint8), [], {"A": []}, {"A": []})
     with pytest.raises(InvalidInputError, match="`query_rows` must hold at least one"):

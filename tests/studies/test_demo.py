@@ -65,8 +65,8 @@ def test_the_saved_model_gives_the_64_bit_row_again(finished):
 
 def test_the_report_is_self_contained_and_has_all_figures(finished):
     page = finished[0].report.read_text(encoding="utf-8")
-    assert page.count("<img ") == 4
-    assert page.count('src="data:image/') == 4
+    assert page.count("<img ") == 5
+    assert page.count('src="data:image/') == 5
     assert not re.search(r"https?://", page)
     assert page.count("<tr") == 2 + 9
 

@@ -4,6 +4,7 @@ import multiprocessing
 import numpy as np
 import pytest
 
+from kinhash.codes import Codes
 from kinhash.datasets import load
 from kinhash.errors import InvalidInputError
 from kinhash.evaluation.protocol import split_hash
@@ -35,12 +36,28 @@ def test_a_record_is_computed_once(tmp_path, data, monkeypatch):
 
 def test_other_settings_seeds_and_protocols_are_other_records():
     keys = {
-        record_key(settings, seed, protocol)
+        record_key(settings, seed, protocol, order)
         for settings in (LSH8, {"method": "lsh", "n_bits": 9}, {"method": "itq", "n_bits": 8})
         for seed in (0, 1)
         for protocol in ("paper", "unseen")
+        for order in ("nested", "total")
     }
-    assert len(keys) == 12
+    assert len(keys) == 24
+    assert record_key(LSH8, 0) == record_key(LSH8, 0, order="nested")  # as records have always been
+
+
+def test_records_of_nested_codes_are_of_one_order(tmp_path, data, monkeypatch):
+    def nested(self, X, **_):
+        dense = self.encoder_.encode(X).to_dense()
+        return Codes.from_dense(dense[:, :6], rank=dense[:, 6:])
+
+    monkeypatch.setattr(LSH, "encode", nested)
+    file, settings = tmp_path / "digits.jsonl", {"method": "lsh", "n_bits": 40}
+    made = {order: record(file, data, settings, 0, order=order) for order in ("nested", "total")}
+    assert len(read(file)) == 2
+    assert made["nested"]["metrics"]["map"] != made["total"]["metrics"]["map"]
+    assert ("order" in made["nested"], made["total"]["order"]) == (False, "total")
+    assert made["nested"]["stored_bits"] == 40
 
 
 def test_an_interrupted_record_leaves_nothing(tmp_path, data, monkeypatch):

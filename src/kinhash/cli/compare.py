@@ -32,6 +32,7 @@ def compare(
             "--unseen", help="Search among classes that were never trained on, instead of all."
         ),
     ] = False,
+    order: options.Ranking = options.Order.NESTED,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -71,7 +72,14 @@ def compare(
     protocol, refused = "unseen" if unseen else "paper", list[str]()
     with progress_bar("Comparing") as report:
         compared = comparison.compare(
-            records, dataset, plan, range(splits), protocol=protocol, report=report, refused=refused
+            records,
+            dataset,
+            plan,
+            range(splits),
+            protocol=protocol,
+            order=order.value,
+            report=report,
+            refused=refused,
         )
     note(*(f"warning: {in_options(sentence, ['compare'])}" for sentence in refused))
     emit(shown(comparison.rows(compared), output))

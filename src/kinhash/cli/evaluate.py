@@ -49,6 +49,7 @@ def evaluate(
             "--at", metavar="K,K", help="Ranking lengths to measure mAP and precision at."
         ),
     ] = "10,5000",
+    order: options.Ranking = options.Order.NESTED,
     output: options.Output = options.Format.TABLE,
     features: options.Features = None,
     labels: options.Labels = None,
@@ -69,9 +70,10 @@ def evaluate(
     from kinhash.cli.results import emit
     from kinhash.methods import HashMethod
 
-    wanted = {
+    wanted: Wanted = {
         "radii": options.whole_numbers(radii, "--radii", low=0, example="0,2"),
         "at": options.whole_numbers(at, "--at", low=1, example="10,5000"),
+        "order": order.value,
     }
     method = inputs.load_model(model)
     if queries is not None:
@@ -91,7 +93,7 @@ def evaluate(
         emit(_shown_directions(_of_directions(method, asked, database, seed, wanted), output))
 
 
-Wanted = dict[str, tuple[int, ...]]  # radii and at, as evaluate_codes takes them
+Wanted = dict[str, Any]  # radii, at and order, as evaluate_codes takes them
 
 
 def _of_vectors(

@@ -24,6 +24,13 @@ class Memory(enum.StrEnum):
     FAST = "fast"
 
 
+class Order(enum.StrEnum):
+    """How items are ranked by codes with rank bits: the names of `kinhash.metrics.ORDERS`."""
+
+    NESTED = "nested"
+    TOTAL = "total"
+
+
 class Rows(enum.StrEnum):
     """Which rows of a data set are trained on."""
 
@@ -45,6 +52,15 @@ Out = Annotated[
 ]
 Force = Annotated[bool, typer.Option("--force", help="Replace the output if it exists.")]
 Output = Annotated[Format, typer.Option("--format", help="How to print the results.")]
+
+Ranking = Annotated[
+    Order,
+    typer.Option(
+        "--order",
+        help="Codes with rank bits are ranked by distance, then rank distance, or by the sum of "
+        "both.",
+    ),
+]
 
 Features = Annotated[
     str | None,

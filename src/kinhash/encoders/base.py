@@ -178,8 +178,9 @@ class Encoder:
                 )
             if array.dtype.kind == "f" and not np.isfinite(array).all():
                 raise FormatError(f"`{name}` of the encoder has a NaN or an infinity. Train again.")
-        if not 1 <= self.n_bits <= MAX_BITS:
-            raise FormatError(f"the encoder has {self.n_bits} bits, a code has 1 to {MAX_BITS}.")
+        kind, most = ("signed ", MAX_BITS // 2) if self.signed else ("", MAX_BITS)
+        if not 1 <= self.n_bits <= most:
+            raise FormatError(f"the encoder has {self.n_bits} bits, a {kind}code has 1 to {most}.")
         for field in dataclasses.fields(self):
             if field.type in _SETTINGS:
                 self._check_setting(field.name, field.type)

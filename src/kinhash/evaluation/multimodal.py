@@ -22,7 +22,7 @@ from kinhash.evaluation.fitting import own_rows
 from kinhash.evaluation.protocol import named_labels
 from kinhash.methods import MultimodalMethod
 from kinhash.methods.standardisation import standardisation
-from kinhash.metrics import evaluate_codes, evaluate_vectors
+from kinhash.metrics import Order, evaluate_codes, evaluate_vectors
 from kinhash.vocabulary import Words, are_texts
 
 Rows = npt.NDArray[np.int64]
@@ -173,6 +173,7 @@ def evaluate_directions(
     *,
     radii: Sequence[int] = RADII,
     at: Sequence[int] = (10, 5000),
+    order: Order = "nested",
 ) -> dict[tuple[str, str], dict[str, float]]:
     """Return the measures of each modality searched with each, for a method that is fitted.
 
@@ -185,6 +186,7 @@ def evaluate_directions(
         search: Who searches whom.
         radii: Inclusive distances at which precision and recall are measured.
         at: Ranking lengths at which average precision and precision are measured.
+        order: Of rankings by codes with rank bits, as `kinhash.metrics.evaluate_codes` takes it.
 
     Returns:
         By query and database modality, as `directions` orders them, the measures of
@@ -211,6 +213,7 @@ def evaluate_directions(
             own=search.own,
             radii=radii,
             at=at,
+            order=order,
         )
         for asked, found in directions(method.modalities)
     }

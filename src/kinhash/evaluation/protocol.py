@@ -14,7 +14,7 @@ from kinhash.datasets import Dataset, Split
 from kinhash.datasets.dataset import vectors_of
 from kinhash.errors import InvalidInputError
 from kinhash.methods import HashMethod
-from kinhash.metrics import evaluate_codes, evaluate_vectors
+from kinhash.metrics import Order, evaluate_codes, evaluate_vectors
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -47,6 +47,7 @@ def evaluate_method(
     *,
     radii: Sequence[int] = (0, 2),
     at: Sequence[int] = (10, 5000),
+    order: Order = "nested",
 ) -> Evaluation:
     """Fit `method` on `part.train` and measure searching `part.database` with `part.query`.
 
@@ -59,6 +60,7 @@ def evaluate_method(
         part: Row numbers of `data`.
         radii: Inclusive distances at which precision and recall are measured.
         at: Ranking lengths at which average precision and precision are measured.
+        order: Of rankings by codes with rank bits, as `kinhash.metrics.evaluate_codes` takes it.
 
     Raises:
         InvalidInputError: A query is also in `train` or `database`, a part is empty or goes beyond
@@ -79,7 +81,7 @@ def evaluate_method(
     else:
         method.fit(vectors[part.train], labels[part.train])
     seconds = time.perf_counter() - start
-    found = evaluate_fitted(method, data, part, radii=radii, at=at)
+    found = evaluate_fitted(method, data, part, radii=radii, at=at, order=order)
     return dataclasses.replace(found, fit_seconds=seconds)
 
 
@@ -90,6 +92,7 @@ def evaluate_fitted(
     *,
     radii: Sequence[int] = (0, 2),
     at: Sequence[int] = (10, 5000),
+    order: Order = "nested",
 ) -> Evaluation:
     """Measure a method that is already fitted; otherwise as `evaluate_method`.
 
@@ -104,7 +107,7 @@ def evaluate_fitted(
     query_codes = method.encode(vectors[part.query])
     database_codes = method.encode(vectors[part.database])
     metrics = evaluate_codes(
-        query_codes, query_labels, database_codes, database_labels, radii=radii, at=at
+        query_codes, query_labels, database_codes, database_labels, radii=radii, at=at, order=order
     )
     return Evaluation(
         metrics,
@@ -124,6 +127,7 @@ def evaluate_apart(
     *,
     radii: Sequence[int] = (0, 2),
     at: Sequence[int] = (10, 5000),
+    order: Order = "nested",
 ) -> dict[str, float]:
     """Return the measures of searching all of one data set with all rows of another.
 
@@ -140,6 +144,7 @@ def evaluate_apart(
         named_labels(database),
         radii=radii,
         at=at,
+        order=order,
     )
 
 

@@ -19,6 +19,7 @@ import numpy as np
 
 from kinhash import _native, storage
 from kinhash.arrays import Array
+from kinhash.codes import MAX_BITS
 from kinhash.errors import FormatError, InvalidInputError
 from kinhash.index import verification
 from kinhash.index.memory import MEMORY
@@ -291,8 +292,9 @@ def _check_header(header: dict[str, Any]) -> None:
     require(
         all(type(value) is int and 0 <= value < 2**63 for value in whole), "a number is no count"
     )
-    require(1 <= n_bits <= 1024, f"`n_bits` must be in [1, 1024], got {n_bits}")
     require(type(header["signed"]) is bool, f"`signed` is {reprlib.repr(header['signed'])}")
+    most = MAX_BITS // 2 if header["signed"] else MAX_BITS
+    require(1 <= n_bits <= most, f"`n_bits` must be in [1, {most}], got {n_bits}")
     require(header["memory"] in MEMORY, f"`memory` is {reprlib.repr(header['memory'])}")
     require(
         isinstance(header["made_by"], str | None), f"`made_by` is {reprlib.repr(header['made_by'])}"

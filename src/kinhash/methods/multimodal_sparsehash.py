@@ -36,7 +36,7 @@ class MultimodalSparseHash(MultimodalMethod):
     Parameters marked * may be dicts with a value for each modality.
 
     Args:
-        n_bits: Length of the codes, 1 to 1,024.
+        n_bits: Length of the codes, 1 to 4,096; 2,048 if `signed`.
         mu: * Weight of the pairs within a modality against those across.
         margin: M: dissimilar items are pushed this many bits apart.
         alpha: Weight of the l1 norm of the codes; larger is sparser.

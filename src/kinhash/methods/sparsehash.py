@@ -23,7 +23,7 @@ class SparseHash(HashMethod):
     (higher mAP and precision, fewer collisions), lower it for coarser ones.
 
     Args:
-        n_bits: Length of the codes, 1 to 1,024.
+        n_bits: Length of the codes, 1 to 4,096; 2,048 if `signed`.
         margin: M: dissimilar items are pushed this many bits apart.
         alpha: Weight of the l1 norm of the codes; larger is sparser.
         lam: lambda: weight of the push against the pull.

@@ -35,6 +35,7 @@ INK = "#1f2933"
 FRAMES = {"query": "#8a94a0", "correct": "#1a8f4c", "wrong": "#c9302c"}
 
 _FAINT = "#d9dee4"
+_EMPTY = "#e9edf1"  # a cell of an inactive bit
 # Okabe and Ito's palette, ordered so that the first few also differ in lightness.
 _COLOURS = ("#0072b2", "#d55e00", "#7a8691", "#009e73", "#cc79a7", "#e69f00")
 _MARKERS = ("o", "s", "^", "D", "v", "P")
@@ -183,13 +184,13 @@ def plot_trade_off(
 
 
 def plot_active_bits(codes_by_name: Mapping[str, Codes]) -> Figure:
-    """Return histograms, one over the other, of how many bits of each code are active.
+    """Return histograms, one over the other, of how many bits of each bucket are active.
 
     Args:
         codes_by_name: At least one code under every name; signed ones count -1 as active.
     """
     _check_any("codes_by_name", codes_by_name)
-    n_bits = max(codes.n_bits for codes in codes_by_name.values())
+    n_bits = max(codes.n_bucket_bits for codes in codes_by_name.values())
     counts = {name: np.bincount(codes.n_active) for name, codes in codes_by_name.items()}
     return plot_active_counts(counts, n_bits)
 
@@ -261,6 +262,113 @@ def plot_neighbours(
     axes.tick_params(length=0)
     axes.grid(visible=False)
     return figure
+
+
+@mpl.rc_context(_STYLE)
+def plot_codes(
+    queries: Codes, neighbours: Sequence[Codes], labels: Sequence[Sequence[str]] | None = None
+) -> Figure:
+    """Return codes as strips of cells: each query, then its neighbours from top to bottom.
+
+    A cell is a bit, bucket bits first, then rank bits after a gap. A full cell is active in both
+    codes, a small one in the neighbour only, a small frame in the query only: these two are what
+    the distance counts. A bar marks an entry of -1. An entry of the other sign is a small cell.
+
+    Args:
+        queries: One code per query.
+        neighbours: For each query the codes of its neighbours, nearest first, of the same lengths.
+        labels: For each query a text for each of its neighbours; their numbers unless given.
+    """
+    _check_any("queries", queries)
+    n_rows = sum(1 + len(codes) for codes in neighbours)
+    n_columns = queries.n_bits
+    rank_gap, query_gap, head = (2 if queries.n_rank_bits else 0), 0.8, 1.4  # in cells
+    cell = min(0.17, 8.6 / n_columns)  # inches
+    row = max(cell, 0.17) / cell  # wide codes have narrow cells, but labels must fit
+    height = row * (n_rows + head + query_gap * (len(queries) - 1))
+    left, right = 0.85 / cell, (1.65 if queries.n_rank_bits else 1.05) / cell
+    width = left + n_columns + rank_gap + right
+    inches, legend = height * cell, 0.4
+    figure = Figure(figsize=(width * cell, inches + legend))
+    axes = figure.add_axes((0, legend / (inches + legend), 1, inches / (inches + legend)))
+    starts = 0, queries.n_bucket_bits + rank_gap
+    for start, name, n_bits in zip(
+        starts,
+        ("bucket bits", "rank bits"),
+        (queries.n_bucket_bits, queries.n_rank_bits),
+        strict=True,
+    ):
+        if n_bits:
+            said = f"{n_bits} {name if queries.n_rank_bits else 'bits'}"
+            axes.text(start, 0.55 * row, said, va="center", fontsize=9)
+    y = head * row
+    for at, (query, found) in enumerate(zip(queries, neighbours, strict=True)):
+        own = query.to_dense()[0], query.rank_to_dense()[0]
+        axes.text(-0.6, y + row / 2, "query", va="center", ha="right", fontsize=8.5, weight="bold")
+        for start, bits in zip(starts, own, strict=True):
+            _strip(axes, bits, bits, (start, y), row)
+        for number, code in enumerate(found):
+            y += row
+            text = str(number + 1) if labels is None else labels[at][number]
+            axes.text(-0.6, y + row / 2, text, va="center", ha="right", fontsize=8.5)
+            parts = code.to_dense()[0], code.rank_to_dense()[0]
+            apart = [int(np.abs(a - b).sum()) for a, b in zip(own, parts, strict=True)]
+            for start, bits, theirs in zip(starts, parts, own, strict=True):
+                _strip(axes, bits, theirs, (start, y), row)
+            said = f"distance {apart[0]}" + (f", rank {apart[1]}" if queries.n_rank_bits else "")
+            axes.text(n_columns + rank_gap + 0.6, y + row / 2, said, va="center", fontsize=8.5)
+        y += (1 + query_gap) * row
+    axes.set_xlim(-left, width - left)
+    axes.set_ylim(height, 0)
+    axes.set_axis_off()
+    figure.legend(handles=_cell_legend(), loc="lower center", ncols=4, handlelength=1)
+    return figure
+
+
+def _strip(axes: Axes, bits: Array, query: Array, corner: tuple[float, float], row: float) -> None:
+    """Draw the cells of one part of a code from a corner on; the query says which bits agree."""
+    x, y = corner
+    for at, (bit, asked) in enumerate(zip(bits.tolist(), query.tolist(), strict=True)):
+        agrees, colour = bit == asked, _COLOURS[0] if bit == asked else _COLOURS[1]
+        size = 0.84 if agrees else 0.5  # the difference must not be one of colour alone
+        inner = x + at + (1 - size) / 2, y + row * (1 - size) / 2
+        _box(axes, (x + at + 0.08, y + 0.08 * row), 0.84, 0.84 * row, facecolor=_EMPTY)
+        if bit:
+            _box(axes, inner, size, size * row, facecolor=colour)
+        elif asked:
+            _box(axes, inner, size, size * row, edgecolor=colour, fill=False, linewidth=1.1)
+        if bit < 0:
+            middle = x + at + 0.5, y + row / 2
+            axes.add_line(
+                Line2D(
+                    [middle[0] - 0.2, middle[0] + 0.2],
+                    [middle[1]] * 2,
+                    color="white",
+                    linewidth=1.2,
+                )
+            )
+
+
+def _box(
+    axes: Axes,
+    corner: tuple[float, float],
+    width: float,
+    height: float,
+    **style: Any,  # noqa: ANN401 - matplotlib's
+) -> None:
+    axes.add_patch(Rectangle(corner, width, height, **{"linewidth": 0, **style}))
+
+
+def _cell_legend() -> list[Line2D]:
+    def mark(label: str, size: float, **style: str) -> Line2D:
+        return Line2D([], [], linestyle="", marker="s", markersize=size, label=label, **style)
+
+    return [
+        mark("active in both", 8, color=_COLOURS[0]),
+        mark("only in the neighbour", 5, color=_COLOURS[1]),
+        mark("only in the query", 5, markeredgecolor=_COLOURS[1], markerfacecolor="none"),
+        mark("inactive", 8, color=_EMPTY),
+    ]
 
 
 @mpl.rc_context(_STYLE)

@@ -12,6 +12,7 @@ from kinhash.datasets import Dataset
 from kinhash.errors import InvalidInputError, unknown_name
 from kinhash.measures import COMPARISON
 from kinhash.methods import METHODS
+from kinhash.metrics import Order
 from kinhash.progress import Report, silent
 from kinhash.show import plots
 from kinhash.show.html import Section, write_report
@@ -61,6 +62,7 @@ def compare(
     seeds: Sequence[int],
     *,
     protocol: str = "paper",
+    order: Order = "nested",
     report: Report | None = None,
     refused: list[str] | None = None,
 ) -> list[Compared]:
@@ -72,6 +74,7 @@ def compare(
         plan: The methods, as `records.record` takes them.
         seeds: Of the splits.
         protocol: One of `records.RECORD_PROTOCOLS`.
+        order: Of rankings by codes with rank bits, "nested" or "total".
         report: Called with (records done, records in all, what comes next).
         refused: Takes a sentence for each method that refuses the data, which is then left out;
             without, that is an error.
@@ -88,7 +91,11 @@ def compare(
             for seed in seeds:
                 report(done, total, f"{name}, seed {seed}")
                 drawn = protocol != "unseen" and seed == seeds[0] and settings["method"] in METHODS
-                found.append(record(file, data, settings, seed, protocol=protocol, figures=drawn))
+                found.append(
+                    record(
+                        file, data, settings, seed, protocol=protocol, order=order, figures=drawn
+                    )
+                )
                 done += 1
         except InvalidInputError as error:
             if refused is None:

@@ -27,6 +27,8 @@ MODEL = "model.kinhash"
 MODEL_BITS = 64  # SparseHash's default; this model is saved, and searched for the picture plate
 MAX_RADIUS = 10
 N_NEIGHBOURS = 10
+N_STRIP_QUERIES = 3
+N_STRIPS = 5
 
 KINDS: dict[type[HashMethod], str] = {
     SparseHash: "sparse",
@@ -109,6 +111,7 @@ def run_demo(
         _recall_section(compared),
         _table_section(rows, compared),
         _plate_section(data, part, results[SparseHash.__name__, MODEL_BITS]),
+        _codes_section(results[SparseHash.__name__, MODEL_BITS]),
         _active_section(compared),
         _history_section(model),
         _next_section(seed),
@@ -295,6 +298,30 @@ def _plate_section(data: Dataset, part: Split, evaluation: Evaluation) -> Sectio
             "Grey frame: the query. Green frame: the same digit. Dashed red frame with a cross: "
             "another digit. The queries are the first of each of five classes drawn at random, not "
             "picked. At equal distance the lowest row number comes first."
+        ),
+    )
+
+
+def _codes_section(evaluation: Evaluation) -> Section:
+    queries = evaluation.query_codes[plate_queries(evaluation.query_labels)[:N_STRIP_QUERIES]]
+    neighbours, labels = [], []
+    for query in queries:
+        ids, distances = search_top_k(
+            evaluation.database_codes, query, len(evaluation.database_labels)
+        )[0]
+        # Hundreds of items share the nearest code: the first of each distance shows more.
+        _, first = np.unique(distances, return_index=True)
+        chosen = first[:N_STRIPS]
+        neighbours.append(evaluation.database_codes[ids[chosen]])
+        labels.append([f"no. {place + 1}" for place in chosen])
+    return Section(
+        "What a code looks like",
+        image=plots.data_uri(plots.plot_codes(queries, neighbours, labels)),
+        caption=(
+            f"The codes of {len(queries)} of these queries, a cell for each bit, and below each "
+            f"query the first item of the {N_STRIPS} smallest distances that occur, with its place "
+            "in the ranking. Every orange mark is a bit in which the two codes differ, and counts "
+            "1 in the distance."
         ),
     )
 

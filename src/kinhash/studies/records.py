@@ -33,7 +33,12 @@ from kinhash.evaluation.protocol import (
 )
 from kinhash.index.hamming import HammingIndex
 from kinhash.methods import METHODS
-from kinhash.metrics import distance_table, precision_recall_at_radius, precision_recall_curve
+from kinhash.metrics import (
+    Order,
+    distance_table,
+    precision_recall_at_radius,
+    ranking_curve,
+)
 
 if sys.platform != "win32":
     import fcntl
@@ -60,6 +65,7 @@ def record(
     seed: int,
     *,
     protocol: str = "paper",
+    order: Order = "nested",
     figures: bool = False,
 ) -> Record:
     """Return the record of one method on one split; it is computed unless `file` has it.
@@ -72,6 +78,7 @@ def record(
         seed: Of the split and of the method.
         protocol: "paper" (`Dataset.split`), "apart" (the same, but the items that were trained on
             are not searched) or "unseen" (the mean over `unseen_class_splits`).
+        order: Of rankings by codes with rank bits, as `kinhash.metrics.evaluate_codes` takes it.
         figures: Also keep what the figures need.
 
     Raises:
@@ -80,17 +87,19 @@ def record(
     """
     if protocol not in RECORD_PROTOCOLS:
         raise unknown_name("protocol", protocol, RECORD_PROTOCOLS)
-    key = record_key(settings, seed, protocol)
+    key = record_key(settings, seed, protocol, order)
     about: Record = {"dataset": data.name, "settings": settings, "protocol": protocol, "seed": seed}
+    if order != "nested":
+        about["order"] = order
 
     def compute() -> Record:
         if protocol != "unseen":
             part = data.split(seed)
             if protocol == "apart":
                 part = replace(part, database=np.setdiff1d(part.database, part.train))
-            return _evaluated(data, part, settings, seed, figures=figures)
+            return _evaluated(data, part, settings, seed, order=order, figures=figures)
         folds = [
-            _evaluated(data, part, settings, seed, figures=False)
+            _evaluated(data, part, settings, seed, order=order, figures=False)
             for part in unseen_class_splits(data, seed)
         ]
         names = folds[0]["metrics"]
@@ -131,7 +140,9 @@ def kept(
     return made
 
 
-def record_key(settings: Settings, seed: int, protocol: str = "paper") -> str:
+def record_key(
+    settings: Settings, seed: int, protocol: str = "paper", order: Order = "nested"
+) -> str:
     """Return what a record is found by.
 
     Example:
@@ -140,7 +151,8 @@ def record_key(settings: Settings, seed: int, protocol: str = "paper") -> str:
     """
     digest = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:8]
     kind = "" if protocol == "paper" else f"{protocol}-"
-    return f"{kind}{settings['method']}-{settings.get('n_bits', 0)}-{digest}-seed{seed}"
+    end = "" if order == "nested" else f"-{order}"
+    return f"{kind}{settings['method']}-{settings.get('n_bits', 0)}-{digest}-seed{seed}{end}"
 
 
 def read(file: Path) -> dict[str, Record]:
@@ -194,7 +206,7 @@ def _only_writer(folder: Path) -> Iterator[None]:
 
 
 def _evaluated(
-    data: Dataset, part: Split, settings: Settings, seed: int, *, figures: bool
+    data: Dataset, part: Split, settings: Settings, seed: int, *, order: Order, figures: bool
 ) -> Record:
     if settings["method"] == L2:
         metrics, digest = evaluate_l2(data, part, at=AT)
@@ -202,7 +214,7 @@ def _evaluated(
     method = built(settings, seed, METHODS)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConstantColumnWarning)
-        found = evaluate_method(method, data, part, radii=RADII, at=AT)
+        found = evaluate_method(method, data, part, radii=RADII, at=AT, order=order)
     made = {
         "metrics": found.metrics,
         "split_hash": found.split_hash,
@@ -210,11 +222,7 @@ def _evaluated(
         "stored_bits": _stored_bits(found.database_codes),
         "parameters": method.stored_parameters(),
     }
-    return made | ({"figures": _figures(part, found)} if figures else {})
-
-
-def _stored_bits(codes: Codes) -> int:
-    return codes.n_bucket_bits * (2 if codes.signed else 1) + codes.n_rank_bits
+    return made | ({"figures": _figures(part, found, order)} if figures else {})
 
 
 def built(settings: Settings, seed: int, known: Mapping[str, type[Any]]) -> Any:  # noqa: ANN401 - any method
@@ -244,18 +252,26 @@ def built(settings: Settings, seed: int, known: Mapping[str, type[Any]]) -> Any:
     return kind(**(parameters | parts), seed=seed)
 
 
-def _figures(part: Split, found: Evaluation) -> Record:
+def _stored_bits(codes: Codes) -> int:
+    return codes.n_bits + (codes.n_bucket_bits if codes.signed else 0)
+
+
+def _figures(part: Split, found: Evaluation, order: Order) -> Record:
     """Return curves, numbers of active bits, times and neighbours, as JSON has them."""
-    n_all, n_relevant = distance_table(
-        found.query_codes, found.query_labels, found.database_codes, found.database_labels
+    problem = (
+        found.query_codes,
+        found.query_labels,
+        found.database_codes,
+        found.database_labels,
     )
+    n_all, n_relevant = distance_table(*problem)
     within = [
         precision_recall_at_radius(n_all, n_relevant, radius)
         for radius in range(min(MAX_RADIUS, n_all.shape[1] - 1) + 1)
     ]
     curves = {
         "all" if radius is None else str(radius): _rounded(
-            precision_recall_curve(n_all, n_relevant, max_radius=radius)[1]
+            ranking_curve(*problem, max_radius=radius, order=order)[1]
         )
         for radius in CURVE_RADII
     }

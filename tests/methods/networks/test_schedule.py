@@ -24,7 +24,7 @@ def test_a_schedule_has_the_parameters_of_the_method():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"n_bits": 0}, r"`n_bits` must be an integer in \[1, 1024\], got 0"),
+        ({"n_bits": 0}, r"`n_bits` must be an integer in \[1, 4096\], got 0"),
         ({"beta": 0}, "`beta` must be a number greater than 0, got 0"),
         ({"learning_rate": -1}, "`learning_rate` must be a number greater than 0, got -1"),
         ({"momentum": 1}, "`momentum` must be .* got 1"),

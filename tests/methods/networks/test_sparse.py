@@ -67,3 +67,11 @@ def test_a_number_of_active_bits_needs_coordinate_descent():
     check_sparse(SparseHash(n_active=5), ["ista", "cod"])
     with pytest.raises(InvalidInputError, match="`n_active` is guaranteed only by encoder='cod'"):
         check_sparse(SparseHash(n_active=5), ["ista"])
+
+
+def test_signed_codes_have_half_as_many_entries():
+    check_sparse(SparseHash(2048, signed=True), ["ista"])
+    check_sparse(SparseHash(4096), ["ista"])
+    message = "`n_bits` must be at most 2048 with signed=True, got 2049: a signed entry takes two"
+    with pytest.raises(InvalidInputError, match=message):
+        check_sparse(SparseHash(2049, signed=True), ["ista"])

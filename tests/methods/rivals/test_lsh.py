@@ -42,7 +42,7 @@ def test_files_give_equal_codes(rng, tmp_path):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"n_bits": 0}, r"`n_bits` must be an integer in \[1, 1024\], got 0"),
+        ({"n_bits": 0}, r"`n_bits` must be an integer in \[1, 4096\], got 0"),
         ({"seed": -1}, "`seed` must be an integer of at least 0, got -1"),
     ],
 )

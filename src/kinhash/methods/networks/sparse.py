@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Protocol
 
 from kinhash.arguments import check_integer, check_number
+from kinhash.codes import MAX_BITS
 from kinhash.errors import CollapseWarning, InvalidInputError, warn
 from kinhash.methods.networks.collapse import Health
 from kinhash.methods.networks.schedule import DEFAULT_RATES, DescentParameters, rate_of
@@ -37,6 +38,11 @@ def check_sparse(model: SparseParameters, encoders: Iterable[str]) -> None:
     Warns:
         CollapseWarning: The push is weaker than the pull.
     """
+    if model.signed and model.n_bits > MAX_BITS // 2:
+        raise InvalidInputError(
+            f"`n_bits` must be at most {MAX_BITS // 2} with signed=True, got {model.n_bits}: "
+            f"a signed entry takes two of at most {MAX_BITS} stored bits."
+        )
     check_number("margin", model.margin, 0, open_low=True)
     check_number("alpha", model.alpha, 0)
     check_number("lam", model.lam, 0, open_low=True)

@@ -41,7 +41,7 @@ class AGH(HashMethod):
     mean distance to the n_nearest-th anchor, as in the authors' program.
 
     Args:
-        n_bits: Length of the codes, 1 to 1,024.
+        n_bits: Length of the codes, 1 to 4,096.
         n_layers: 1 or 2.
         n_anchors: Centres, more than there are eigenvectors; all different rows when those are
             fewer.

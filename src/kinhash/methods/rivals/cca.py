@@ -53,7 +53,7 @@ class CCAITQ(MultimodalMethod):
     are found, scaled by a power of their correlation, and rotated to bits: see `rotated_bits`.
 
     Args:
-        n_bits: Length of the codes, 1 to 1,024; there may be fewer directions.
+        n_bits: Length of the codes, 1 to 4,096; there may be fewer directions.
         regularisation: Added to the variance of every direction, as a share of their mean.
         power: Of the correlations, which scale the directions.
         n_iterations: Turns of the rotation.

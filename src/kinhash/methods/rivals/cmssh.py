@@ -67,7 +67,7 @@ class CMSSH(MultimodalMethod):
     the training rows of two data sets.
 
     Args:
-        n_bits: Length of the codes, 1 to 1,024.
+        n_bits: Length of the codes, 1 to 4,096.
         n_pairs: Pairs of each kind, similar and dissimilar, to draw from the labels.
         n_thresholds: Thresholds per bit and modality to choose from.
         learning_rate: Share of AdaBoost's step to take, in (0, 1].

@@ -20,7 +20,7 @@ class DH(PairwiseMethod):
     codes mostly add noise.
 
     Args:
-        n_bits: Length of the codes, 1 to 1,024, and at most the columns of `X` that vary.
+        n_bits: Length of the codes, 1 to 4,096, and at most the columns of `X` that vary.
         alpha: Weight of the similar pairs.
         n_pairs: Pairs of each kind, similar and dissimilar, to draw from the labels.
         n_neighbors: Without labels or pairs, a row is similar to this many nearest rows ...

@@ -28,7 +28,7 @@ class ITQ(HashMethod):
     only centres them.
 
     Args:
-        n_bits: Length of the codes, 1 to 1,024, and at most the columns of `X` that vary.
+        n_bits: Length of the codes, 1 to 4,096, and at most the columns of `X` that vary.
         n_iterations: Turns; the paper uses 50.
         seed: Draws the first rotation.
 

@@ -45,7 +45,7 @@ class KSH(HashMethod):
     training rows more of them lower the loss, and retrieve no better.
 
     Args:
-        n_bits: Length of the codes, 1 to 1,024.
+        n_bits: Length of the codes, 1 to 4,096.
         n_anchors: Rows that the kernel compares with; all of them when there are fewer.
         ridge: Regularises the start of each bit.
         max_steps: Most steps of descent per bit.

@@ -19,7 +19,7 @@ class LSH(HashMethod):
     training vectors serve only to standardise; labels are ignored.
 
     Args:
-        n_bits: Length of the codes, 1 to 1,024.
+        n_bits: Length of the codes, 1 to 4,096.
         seed: Chooses the projections.
 
     Example:

@@ -35,7 +35,7 @@ class NNHash(HashMethod):
     papers leave open, grows with the length: dissimilar rows want to differ in 30 % of the bits.
 
     Args:
-        n_bits: Length of the codes, 1 to 1,024.
+        n_bits: Length of the codes, 1 to 4,096.
         margin: M, in Euclidean distance of the outputs; 1.1 sqrt(n_bits) if left at None.
         similar_share: Share of the similar pairs in the average over pairs.
         beta: Slope of the tanh.

@@ -29,7 +29,7 @@ class SSH(PairwiseMethod):
     same total weight. Codes are compared by plain Hamming distance: alpha only re-weights.
 
     Args:
-        n_bits: Length of the codes, 1 to 1,024.
+        n_bits: Length of the codes, 1 to 4,096.
         n_pairs: Pairs of each kind, similar and dissimilar, to draw from the labels.
         n_neighbors: Without labels or pairs, a row is similar to this many nearest rows ...
         threshold: ... or, if given, to every row within this Euclidean distance.
