@@ -6,12 +6,13 @@ With --check it writes nothing and fails if a page is not current.
 """
 
 import argparse
+import re
 import sys
 from pathlib import Path
 
-from run import MODALITIES, read, records_file
+from run import MODALITIES, read
 
-from kinhash.measures import COUNTS, RESULTS
+from kinhash.measures import COUNTS, NESTED, OF_CODES, RESULTS
 from kinhash.show.tables import show, title
 from kinhash.studies.comparison import Compared, named, verdict
 from kinhash.studies.multimodal import protocols as multimodal_protocols
@@ -48,9 +49,9 @@ as a code, is the control: what it reaches, labels alone reach.
 """
 
 
-def compared(path):
+def compared(experiment):
     """Return what each row of an experiment reached, from its records alone."""
-    experiment, records = read(path), read_records(records_file(path))
+    records = read_records(experiment["records"])
     return [
         Compared(
             named(row),
@@ -64,9 +65,9 @@ def compared(path):
     ]
 
 
-def modal_results(path):
+def modal_results(experiment):
     """Return what each row of an experiment with several modalities reached, likewise."""
-    experiment, records = read(path), read_records(records_file(path))
+    records = read_records(experiment["records"])
     name = experiment["dataset"]
     return {
         protocol.name: [
@@ -84,9 +85,9 @@ def modal_results(path):
     }
 
 
-def modal_parts(path, results):
+def modal_parts(experiment, results):
     """Return the paragraphs of an experiment with several modalities: its tables, what they say."""
-    name, parts = read(path)["dataset"], [MODAL_CELLS]
+    name, parts = experiment["dataset"], [MODAL_CELLS]
     for protocol in multimodal_protocols.PROTOCOLS[name]:
         rows = results[protocol.name]
         parts += [f"### {protocol.name.capitalize()} of {name}\n", f"{protocol.about}\n"]
@@ -163,41 +164,52 @@ def times(rows):
     return "\n".join(lines)
 
 
+def section(path, experiment, *, has_title):
+    """Return the paragraphs of an experiment on one data set."""
+    command = f"python experiments/run.py experiments/{path.name}"
+    parts = []
+    if has_title:
+        parts.append(f"### {experiment['dataset']}\n")
+        command += f" --datasets {experiment['dataset']}"
+    if not experiment["records"].exists():
+        return [*parts, f"Not run yet: `{command}`\n"]
+    is_modal = experiment["protocol"] == MODALITIES
+    results = modal_results(experiment) if is_modal else {path.stem: compared(experiment)}
+    records = [r for rows in results.values() for one in rows for r in one.records]
+    minutes = sum(r["seconds"] for r in records) / 60
+    parts.append(f"{len(experiment['seeds'])} seeds, {minutes:.0f} minutes: `{command}`\n")
+    if is_modal:
+        return parts + modal_parts(experiment, results)
+    (rows,) = results.values()
+    if experiment.get("columns") == "nested":
+        return [*parts, table(rows, NESTED, OF_CODES) + "\n"]
+    parts.append(table(rows) + "\n")
+    if path.stem == "cifar10":
+        parts += [f"- {line}" for line in (*reproduction.gaps("cifar10", rows), *verdict(rows))]
+        parts += [
+            f"\n{WHY}",
+            f"### Collisions at {reproduction.COLLISION_BITS} bits\n",
+            reproduction.PAPER_COLLISIONS + "\n",
+            collisions(rows) + "\n",
+            "### Time per query\n",
+            TIMES,
+            times(rows) + "\n",
+        ]
+    return parts
+
+
 def page():
     """Return the whole page."""
     parts = [INTRO]
     for path in sorted(HERE.glob("*.toml")):
-        experiment = read(path)
-        about = path.read_text(encoding="utf-8").split("dataset =")[0]
-        command = f"python experiments/run.py experiments/{path.name}"
+        experiments = read(path)
+        about = re.split(r"^\w+ =", path.read_text(encoding="utf-8"), flags=re.MULTILINE)[0]
         parts += [
             f"## {path.stem}\n",
             " ".join(line.removeprefix("#").strip() for line in about.strip().splitlines()) + "\n",
         ]
-        if not records_file(path).exists():
-            parts.append(f"Not run yet: `{command}`\n")
-            continue
-        is_modal = experiment["protocol"] == MODALITIES
-        results = modal_results(path) if is_modal else {path.stem: compared(path)}
-        records = [r for rows in results.values() for one in rows for r in one.records]
-        minutes = sum(r["seconds"] for r in records) / 60
-        parts.append(f"{len(experiment['seeds'])} seeds, {minutes:.0f} minutes: `{command}`\n")
-        if is_modal:
-            parts += modal_parts(path, results)
-            continue
-        (rows,) = results.values()
-        parts.append(table(rows) + "\n")
-        if path.stem == "cifar10":
-            parts += [f"- {line}" for line in (*reproduction.gaps("cifar10", rows), *verdict(rows))]
-            parts += [
-                f"\n{WHY}",
-                f"### Collisions at {reproduction.COLLISION_BITS} bits\n",
-                reproduction.PAPER_COLLISIONS + "\n",
-                collisions(rows) + "\n",
-                "### Time per query\n",
-                TIMES,
-                times(rows) + "\n",
-            ]
+        for experiment in experiments:
+            parts += section(path, experiment, has_title=len(experiments) > 1)
     return "\n".join(parts).rstrip() + "\n"
 
 
@@ -208,7 +220,7 @@ def insert(text):
     _, after = rest.split(end)
     rows = [
         one
-        for one in compared(HERE / "cifar10.toml")
+        for one in compared(*read(HERE / "cifar10.toml"))
         if one.settings.get("n_bits", SHORT_BITS) == SHORT_BITS
         and not one.settings.get("signed")
         and "optimizer" not in one.settings

@@ -21,35 +21,32 @@ MODALITIES = "modalities"  # the protocol of experiments with several; they have
 
 
 def read(path):
-    """Return an experiment: its data set, seeds, protocol and rows of settings."""
-    experiment = tomllib.loads(path.read_text(encoding="utf-8"))
-    experiment.setdefault("protocol", "paper")
-    rows = experiment.get("rows", [])
-    if experiment.get("paper"):  # all rows of the paper's table, and what belongs beside them
-        rows = [*(unseen_plan() if experiment["protocol"] == "unseen" else plan("cifar10")), *rows]
-    return experiment | {"rows": rows}
+    """Return an experiment on each of its data sets: seeds, protocol, rows of settings, records.
+
+    A file names one `dataset`, or has a table for each of several `datasets`, which have the rows
+    in common, a file of records each, and what else their tables say, such as `n_bits`.
+    """
+    common = {"protocol": "paper", "rows": []} | tomllib.loads(path.read_text(encoding="utf-8"))
+    if "datasets" in common:
+        return [_on_one_of_several(path, common, one) for one in common.pop("datasets")]
+    if common.get("paper"):  # all rows of the paper's table, and what belongs beside them
+        usual = unseen_plan() if common["protocol"] == "unseen" else plan("cifar10")
+        common["rows"] = [*usual, *common["rows"]]
+    return [common | {"records": RESULTS / f"{path.stem}.jsonl"}]
 
 
-def records_file(path):
-    """Return where the records of an experiment are."""
-    return RESULTS / f"{path.stem}.jsonl"
+def _on_one_of_several(path, common, one):
+    rows = [{"n_bits": one["n_bits"]} | row for row in common["rows"]]
+    return common | one | {"rows": rows, "records": RESULTS / f"{path.stem}-{one['dataset']}.jsonl"}
 
 
-def results(path, seeds=None):
+def run(experiment, seeds=None):
     """Return what each row reached, from the records; what is missing is computed."""
-    experiment = read(path)
     data, seeds = load(experiment["dataset"]), seeds or experiment["seeds"]
-    file = records_file(path)
-    if experiment["protocol"] == MODALITIES:
+    file, protocol = experiment["records"], experiment["protocol"]
+    if protocol == MODALITIES:
         return multimodal_reproduction.run(data.name, data, file, seeds, report=told)
-    return compare(
-        file,
-        data,
-        experiment["rows"],
-        seeds,
-        protocol=experiment["protocol"],
-        report=told,
-    )
+    return compare(file, data, experiment["rows"], seeds, protocol=protocol, report=told)
 
 
 def told(done, total, note=""):
@@ -62,9 +59,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("experiment", type=Path, nargs="+")
     parser.add_argument("--seeds", type=int, nargs="+", help="only these: one process per core")
+    parser.add_argument("--datasets", nargs="+", help="only these, where there are several")
     options = parser.parse_args()
     for path in options.experiment:
-        results(path, options.seeds)
+        for experiment in read(path):
+            if not options.datasets or experiment["dataset"] in options.datasets:
+                run(experiment, options.seeds)
 
 
 if __name__ == "__main__":

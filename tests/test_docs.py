@@ -287,6 +287,20 @@ def class_as_the_format_says(u, arrays, settings):
     return arrays["class_codes"][wins.argmax(axis=1)]
 
 
+def class_levels_as_the_format_says(v, arrays, settings):
+    p = np.exp(v) / np.exp(v).sum(axis=1, keepdims=True)
+    if not settings["exclusive"]:
+        p = 1 / (1 + np.exp(-v))
+    class_codes = arrays["class_codes"]
+    codes = np.zeros((len(v), class_codes.shape[2]), int)
+    for row, likely in enumerate(p):
+        for i, words in enumerate(class_codes):
+            codes[row] |= words[likely >= (i + 0.5) / len(class_codes)].any(axis=0)
+        if not (likely >= 0.5 / len(class_codes)).any():
+            codes[row] |= class_codes[0, likely.argmax()]
+    return codes
+
+
 def encoded_as_the_format_says(kind, settings, arrays, X):
     u = inputs_as_the_format_says(arrays, X, unit=kind in {"ista", "cod", "linear"})
     if kind == "ista":
@@ -303,6 +317,11 @@ def encoded_as_the_format_says(kind, settings, arrays, X):
         return v > 0 if kind == "kernel" else ista_as_the_format_says(v, arrays, settings)
     if kind == "anchor-graph":
         return anchor_graph_as_the_format_says(u, arrays, settings)
+    if kind == "class-levels":
+        return class_levels_as_the_format_says(u @ arrays["W"].T + arrays["bias"], arrays, settings)
+    if kind == "kernel-class-levels":
+        k = np.exp(-settings["gamma"] * squared_distances(u, arrays["anchors"]))
+        return class_levels_as_the_format_says(k @ arrays["W"].T + arrays["bias"], arrays, settings)
     assert kind == "class"
     return class_as_the_format_says(u, arrays, settings)
 
@@ -315,6 +334,7 @@ CASES = {
     "kernel": ("nnhash", {}),
     "anchor-graph": ("agh", {"n_layers": 2, "n_anchors": 20}),
     "class": ("classcode", {}),
+    "class-levels": ("classcode", {"levels": 2}),
 }
 
 

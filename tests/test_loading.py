@@ -18,7 +18,7 @@ from kinhash.codes import StoredCodes
 from kinhash.encoders import ENCODERS
 from kinhash.errors import FormatError, InvalidInputError
 from kinhash.loading import describe, load
-from kinhash.methods import AGH, CCAITQ, KSH, LSH, METHODS, MULTIMODAL_METHODS, ClassCode
+from kinhash.methods import AGH, CCAITQ, KSH, LSH, METHODS, MULTIMODAL_METHODS, ClassCode, Nested
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -31,6 +31,8 @@ SMALL = {
     "kernel": KSH(n_bits=12, n_anchors=20),
     "anchor-graph": AGH(n_bits=12, n_anchors=20),
     "class": ClassCode(n_bits=12),
+    "class-levels": ClassCode(n_bits=12, levels=2, temperature=0.3),
+    "nested": Nested(ClassCode(levels=2), LSH(), n_bits=12, n_rank_bits=5),
 }
 
 
@@ -44,6 +46,8 @@ def files(tmp_path_factory, digits):
     X, y = X[:200], y[:200]
     for name, method in SMALL.items():
         method.fit(X, y).save(folder / name)
+    middle = np.abs(X[:, 20] - 8) < 3  # no half-space
+    ClassCode(n_bits=12, levels=2).fit(X[:, 18:22], middle).save(folder / "kernel-class-levels")
     texts = [f"{TEXTS[label]} {TEXTS[-label]}" for label in y]
     for name, method in (
         ("kernel-ista", MultimodalSparseHash(n_bits=12, max_steps=20, n_anchors=15)),
@@ -64,6 +68,7 @@ def files(tmp_path_factory, digits):
 NAMES = [
     *SMALL,
     "kernel-ista",
+    "kernel-class-levels",
     "two modalities",
     "codes",
     "nested codes",
@@ -76,7 +81,9 @@ def test_there_is_a_file_of_every_kind_of_encoder(files):
     found = set()
     for path in files.values():
         thing = kinhash.load(path)
-        if hasattr(thing, "encoder_"):
+        if isinstance(thing, Nested):
+            found |= {thing.bucket_.encoder_.kind, thing.rank_.encoder_.kind}
+        elif hasattr(thing, "encoder_"):
             found.add(thing.encoder_.kind)
         elif hasattr(thing, "encoders_"):
             found |= {encoder.kind for encoder in thing.encoders_.values()}

@@ -91,6 +91,7 @@ def test_the_public_names_are_those_of_the_contract():
         "MultimodalMethod",
         "MultimodalSparseHash",
         "NNHash",
+        "Nested",
         "SSH",
         "SparseHash",
     ]

@@ -11,7 +11,7 @@ from kinhash.codes import Codes, StoredCodes, stored_codes
 from kinhash.errors import FormatError
 from kinhash.index import file as index_file
 from kinhash.index.hamming import HammingIndex
-from kinhash.methods import METHODS, MULTIMODAL_METHODS, HashMethod, MultimodalMethod
+from kinhash.methods import METHODS, MULTIMODAL_METHODS, HashMethod, MultimodalMethod, Nested
 
 Stored = HashMethod | MultimodalMethod | StoredCodes
 Loaded = Stored | HammingIndex
@@ -89,7 +89,7 @@ def _of_codes(codes: Codes) -> dict[str, Any]:
 
 
 def _of_model(model: HashMethod | MultimodalMethod) -> dict[str, Any]:
-    parameters, defaults = model.get_params(), type(model)().get_params()
+    parameters, defaults = model.stored_parameters(), type(model)().stored_parameters()
     is_multimodal = isinstance(model, MultimodalMethod)
     kept = [look for look in model.history_ if look.get("kept", is_multimodal)]
     return {
@@ -103,7 +103,18 @@ def _of_model(model: HashMethod | MultimodalMethod) -> dict[str, Any]:
 
 def _of_encoder(model: HashMethod) -> dict[str, Any]:
     encoder = model.encoder_
-    return {"n_bits": encoder.n_bits, "n_features": encoder.n_features, "signed": encoder.signed}
+    facts = {"n_bits": encoder.n_bits, "n_features": encoder.n_features, "signed": encoder.signed}
+    if not isinstance(model, Nested):
+        return facts
+    parts = {"bucket": model.bucket_, "rank": model.rank_}
+    return facts | {"n_rank_bits": model.n_rank_bits} | {k: _of_part(v) for k, v in parts.items()}
+
+
+def _of_part(model: HashMethod) -> dict[str, Any]:
+    """Return what a part of nested codes is, with the parameters that it was fitted with."""
+    facts = _of_model(model)
+    shown = ("method", "n_bits", "changed", "history")
+    return {name: facts[name] for name in shown} | {"encoder": model.encoder_.kind}
 
 
 def _of_encoders(model: MultimodalMethod) -> dict[str, Any]:

@@ -106,4 +106,5 @@ DEMO = ("map", *within(0), *scores(within(2)), *OF_CODES)
 MULTIMODAL_DEMO = ("map", "map@10", "mp@50", *scores(within(0)), "f1@r2", "mean_active")
 PAPER = ("map", *scores(within(2)), *scores(within(0)))  # as its tables have them
 RESULTS = ("map", *F1, "precision@r2", "recall@r0")  # of the pages that experiments/ makes
+NESTED = ("map", "mp@10", *F1)  # of the page's tables of nested codes
 BRIEF = ("map", "mp", "f1", *OF_CODES)  # names: whatever radii and ranking lengths are asked for

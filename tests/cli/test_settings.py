@@ -3,7 +3,15 @@ import typer
 
 from kinhash.cli.settings import build_method, parameter_kinds
 from kinhash.errors import InvalidInputError
-from kinhash.methods import METHODS, MULTIMODAL_METHODS, MultimodalSparseHash, SparseHash
+from kinhash.methods import (
+    LSH,
+    METHODS,
+    MULTIMODAL_METHODS,
+    ClassCode,
+    MultimodalSparseHash,
+    NNHash,
+    SparseHash,
+)
 
 
 def build(*assignments, name=None, config=None, **options):
@@ -92,7 +100,60 @@ def test_an_option_wins_over_the_method_of_the_config_file(tmp_path):
     assert build(config=config, name="lsh").name == "lsh"
 
 
-@pytest.mark.parametrize("name", METHODS)
+def test_parts_are_set_by_name_and_by_parameter(tmp_path):
+    model = build("bucket.levels=3", "rank=nnhash", "rank.max_steps=5", name="nested", n_bits=62)
+    assert (model.n_bits, model.n_rank_bits) == (62, 32)
+    assert (type(model.bucket), model.bucket.levels) == (ClassCode, 3)
+    assert (type(model.rank), model.rank.max_steps) == (NNHash, 5)
+    config = tmp_path / "nested.toml"
+    config.write_text(
+        'method = "nested"\nrank = "lsh"\n[bucket]\nmethod = "sparsehash"\nmargin = 9\nalpha = 1\n'
+    )
+    model = build("bucket.alpha=0.5", config=config)
+    assert type(model.rank) is LSH
+    assert (type(model.bucket), model.bucket.margin, model.bucket.alpha) == (SparseHash, 9.0, 0.5)
+    assert type(build("rank=itq", config=config).rank) is type(None)  # the default
+
+
+def test_parts_that_nobody_names_are_the_defaults():
+    model = build(name="nested")
+    assert (model.bucket, model.rank) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("assignments", "message"),
+    [
+        (["bucket.level=3"], "Unknown parameter of nested 'bucket.level'. Did you mean"),
+        (["bucket.levels=x"], "`bucket.levels` must be an integer, got 'x'."),
+        (["bucket.n_bits=3"], "Unknown parameter of nested 'bucket.n_bits'."),
+        (["bucket.levels=3", "bucket.levels=2"], "`bucket.levels` is given twice."),
+        (["bucket=nestd"], "Unknown method 'nestd'."),
+        (["rank=nested"], "Unknown method 'nested'."),
+    ],
+)
+def test_a_wrong_part_is_refused(assignments, message):
+    with pytest.raises((typer.BadParameter, InvalidInputError)) as caught:
+        build(*assignments, name="nested")
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("bucket = 3", "nested.toml: `bucket` must be the name of a method or a table"),
+        ("[bucket]\nlevel = 3", "nested.toml: Unknown parameter of nested 'bucket.level'."),
+        ('[rank]\nmethod = "x"', "Unknown method 'x'."),
+    ],
+)
+def test_a_wrong_part_in_a_file_is_refused(tmp_path, text, message):
+    config = tmp_path / "nested.toml"
+    config.write_text(text)
+    with pytest.raises(InvalidInputError) as caught:
+        build(name="nested", config=config)
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("name", sorted(METHODS.keys() - {"nested"}))  # its parts are methods
 def test_every_parameter_of_every_method_has_a_type_that_can_be_set(name):
     for kind in parameter_kinds(METHODS[name]).values():
         assert str(kind).removeprefix("<class '").removesuffix("'>").split(" | ")[0] in (

@@ -31,6 +31,31 @@ def test_without_a_terminal_there_is_no_progress_bar(run, npz, tmp_path):
     assert {line.split()[0] for line in done.err.splitlines()} == {"Training", "Wrote"}
 
 
+def test_nested_codes_are_trained_and_shown_with_both_parts(run, npz, tmp_path):
+    out = tmp_path / "model.kinhash"
+    words = "--method nested --n-bits 12 --set n_rank_bits=4 --set rank=lsh --set bucket.levels=2"
+    done = run("train", npz, "--out", out, *words.split())
+    assert done.code == 0
+    assert "12 bits, 4 rank and 8 bucket bits, " in done.err
+    model = kinhash.load(out)
+    assert (model.n_rank_bits, model.bucket_.levels, model.rank_.name) == (4, 2, "lsh")
+    facts = dict(line.split(maxsplit=1) for line in run("info", out).out.splitlines())
+    assert facts["bucket.method"] == "classcode"
+    assert facts["bucket.n_bits"] == "8"
+    assert facts["rank.method"] == "lsh"
+    assert facts["n_rank_bits"] == "4"
+
+
+def test_the_progress_of_parts_is_none_of_their_results(run, npz, tmp_path):
+    out = tmp_path / "model.kinhash"
+    words = "--method nested --n-bits 12 --set n_rank_bits=4 --set rank=nnhash"
+    words += " --set rank.max_steps=20"
+    assert run("train", npz, "--out", out, *words.split()).code == 0
+    model = kinhash.load(out)
+    assert not model.rank.verbose
+    assert not model.rank_.verbose
+
+
 def test_rows_split_keeps_the_queries_of_a_file_apart(run, npz, tmp_path):
     done = run("train", npz, "--out", tmp_path / "model.kinhash", "--rows", "split", *TINY)
     assert done.code == 0

@@ -16,10 +16,15 @@ import kinhash
 from kinhash.errors import InvalidInputError, NotFittedError
 from kinhash.methods import METHODS, SparseHash
 
-QUICK = {"max_steps": 60, "n_anchors": 100}
+QUICK = {"max_steps": 60, "n_anchors": 100, "n_rank_bits": 8}
 
 # scikit-learn's checks have as few as ten rows or one column: no more bits than those can give.
-CHECKED_BITS = {"agh": 8, "dh": 1, "itq": 1}
+CHECKED_BITS = {
+    "agh": {"n_bits": 8},
+    "dh": {"n_bits": 1},
+    "itq": {"n_bits": 1},
+    "nested": {"n_rank_bits": 1},
+}
 
 pytestmark = pytest.mark.filterwarnings("ignore:`X` has:UserWarning")
 
@@ -33,6 +38,9 @@ def quick(name, **parameters):
 VARIANTS = [
     *(quick(name) for name in METHODS),
     quick("agh", n_layers=1),
+    quick("classcode", levels=2),
+    quick("nested", bucket=quick("classcode", levels=2), rank=quick("nnhash")),
+    quick("nested", bucket=quick("sparsehash", signed=True), rank=quick("lsh")),
     quick("sparsehash", signed=True),
     quick("sparsehash", encoder="cod", n_active=4),
     quick("sparsehash", n_layers=3, optimizer="sgd"),
@@ -53,7 +61,7 @@ def method(request):
         for method in VARIANTS[: len(METHODS)]
         for i, (estimator, check) in enumerate(
             estimator_checks_generator(
-                clone(method).set_params(n_bits=CHECKED_BITS.get(method.name, 20))
+                clone(method).set_params(**CHECKED_BITS.get(method.name, {}))
             )
         )
         # It skips itself for whoever does not claim to support the array API.
@@ -107,7 +115,8 @@ def test_transform_is_sparse_int8_and_equals_encode(method, digits):
 def test_it_works_in_a_pipeline(method, digits):
     X, y = digits
     pipeline = make_pipeline(StandardScaler(), method).fit(X[:300], y[:300])
-    assert pipeline.transform(X[:10]).shape == (10, 20)
+    n_rank_bits = getattr(method, "n_rank_bits", 0)
+    assert pipeline.transform(X[:10]).shape == (10, 20 - n_rank_bits)
 
 
 def test_pandas_names_are_kept_and_checked(method, digits, tmp_path):
@@ -193,7 +202,7 @@ def test_a_number_and_its_text_are_different_labels(name, digits):
     assert codes != quick(name).fit(X, y).encode(X)
 
 
-@pytest.mark.parametrize("n_bits", [0, 1025, 3.5, "64", True, None])
+@pytest.mark.parametrize("n_bits", [0, 4097, 3.5, "64", True, None])
 def test_bad_lengths_are_refused(method, digits, n_bits):
     with pytest.raises(InvalidInputError, match="`n_bits` must be an integer"):
         method.set_params(n_bits=n_bits).fit(*digits)

@@ -31,6 +31,7 @@ from kinhash.methods import (
     ClassCode,
     HashMethod,
     MultimodalMethod,
+    Nested,
     NNHash,
 )
 from kinhash.metrics import evaluate_codes
@@ -108,6 +109,9 @@ def rivals() -> None:
     assert_type(DH(2).fit(X, y), DH)
     assert_type(SSH(8).fit(X, y), SSH)
     assert_type(NNHash(8).fit(X, y), NNHash)
+    nested = Nested(ClassCode(levels=3), NNHash(), n_bits=64, n_rank_bits=32, seed=1)
+    assert_type(nested.fit(X, y), Nested)
+    assert_type(nested.fit(X, pairs=Pairs([0], [1])).bucket_, HashMethod)
     assert_type(METHODS, dict[str, type[HashMethod]])
     assert_type(METHODS["lsh"]().fit(X, y).encode(X), Codes)
 

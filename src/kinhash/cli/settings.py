@@ -3,14 +3,15 @@
 import tomllib
 import types
 import typing
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import typer
 
 from kinhash.errors import InvalidInputError, unknown_name
-from kinhash.methods import METHODS, MULTIMODAL_METHODS, HashMethod, MultimodalMethod
+from kinhash.methods import METHODS, MULTIMODAL_METHODS, HashMethod, MultimodalMethod, Nested
+from kinhash.methods.nested import FLAT_METHODS, SET_BY_NESTED
 
 DEFAULT_METHOD = "sparsehash"
 DEFAULT_MULTIMODAL_METHOD = "multimodal-sparsehash"
@@ -34,9 +35,10 @@ def build_method(
     Args:
         name: One of METHODS, or of MULTIMODAL_METHODS; by default that of `config`, or else
             sparsehash or multimodal-sparsehash.
-        config: A TOML file of parameters, and `method`.
+        config: A TOML file of parameters, and `method`. A parameter that is a method, such as
+            `bucket` of nested, is a name, or a table of its parameters, and `method`.
         options: Parameters by name; those that are None were not given.
-        assignments: Parameters as "name=value".
+        assignments: Parameters as "name=value", or "bucket.name=value".
         multimodal: Whether there are several modalities.
 
     Raises:
@@ -50,8 +52,79 @@ def build_method(
     method = _method(name or str(stored_name), multimodal=multimodal)
     given = {key: value for key, value in options.items() if value is not None}
     _check_options(given, method)
-    configured = _configured(config, stored, method)
-    return method(**(configured | given | _assigned(assignments, method, given)))
+    parts, assignments = _chosen_parts(method, config, stored, assignments)
+    kinds = _settable(method, parts)
+    configured = _configured(config, _flat(stored, parts), method, kinds)
+    merged = configured | given | _assigned(assignments, method, kinds, given)
+    return _with_parts(method, parts, merged)
+
+
+def _chosen_parts(
+    method: type[AnyMethod],
+    config: Path | None,
+    stored: Mapping[str, Any],
+    assignments: Sequence[str],
+) -> tuple[dict[str, type[HashMethod]], list[str]]:
+    """Return the methods that are parts of this one, by parameter; and the other assignments.
+
+    They are named in a file, `bucket = "nnhash"` or `method` in a table of that name, or by
+    `--set bucket=nnhash`, which wins.
+    """
+    if not issubclass(method, Nested):
+        return {}, list(assignments)
+    names, rest = {part: kind.name for part, kind in Nested.DEFAULTS.items()}, []
+    for part in names:
+        table = stored.get(part, {})
+        if not isinstance(table, str | dict):
+            raise InvalidInputError(
+                f"{config}: `{part}` must be the name of a method or a table with its parameters, "
+                f"got {table!r}."
+            )
+        names[part] = table if isinstance(table, str) else table.get("method", names[part])
+    for assignment in assignments:
+        key, _, text = (word.strip() for word in assignment.partition("="))
+        if key in names:
+            names[key] = text
+        else:
+            rest.append(assignment)
+    for name in names.values():
+        if name not in FLAT_METHODS:
+            raise unknown_name("method", str(name), FLAT_METHODS)
+    return {part: FLAT_METHODS[name] for part, name in names.items()}, rest
+
+
+def _settable(method: type[AnyMethod], parts: Mapping[str, type[HashMethod]]) -> dict[str, Any]:
+    """Return the type of each parameter that can be set, those of parts as "bucket.levels"."""
+    kinds = {key: kind for key, kind in parameter_kinds(method).items() if key not in parts}
+    for part, kind in parts.items():
+        own = parameter_kinds(kind)
+        kinds |= {f"{part}.{key}": own[key] for key in own if key not in SET_BY_NESTED}
+    return kinds
+
+
+def _flat(stored: Mapping[str, Any], parts: Collection[str]) -> dict[str, Any]:
+    """Return the entries of a file with those of the parts' tables as "bucket.levels"."""
+    flat = {key: value for key, value in stored.items() if key not in parts}
+    for part in parts:
+        table = stored.get(part, {})
+        if isinstance(table, dict):
+            flat |= {f"{part}.{key}": value for key, value in table.items() if key != "method"}
+    return flat
+
+
+def _with_parts(
+    method: type[AnyMethod], parts: Mapping[str, type[HashMethod]], values: Mapping[str, Any]
+) -> AnyMethod:
+    own = {key: value for key, value in values.items() if key.partition(".")[0] not in parts}
+    for part, kind in parts.items():
+        inner = {
+            key.removeprefix(f"{part}."): value
+            for key, value in values.items()
+            if key.startswith(f"{part}.")
+        }
+        if inner or kind is not Nested.DEFAULTS[part]:
+            own[part] = kind(**inner)
+    return method(**own)
 
 
 def _check_options(given: Mapping[str, Any], method: type[AnyMethod]) -> None:
@@ -98,25 +171,31 @@ def _read(config: Path) -> dict[str, Any]:
 
 
 def _configured(
-    config: Path | None, stored: Mapping[str, Any], method: type[AnyMethod]
+    config: Path | None,
+    stored: Mapping[str, Any],
+    method: type[AnyMethod],
+    kinds: Mapping[str, Any],
 ) -> dict[str, Any]:
     configured = {}
     for key, value in stored.items():
         try:
-            _check_known(key, method)
-            configured[key] = _typed(key, value, parameter_kinds(method)[key])
+            _check_known(key, method, kinds)
+            configured[key] = _typed(key, value, kinds[key])
         except InvalidInputError as error:
             raise InvalidInputError(f"{config}: {error}") from error
     return configured
 
 
 def _assigned(
-    assignments: Sequence[str], method: type[AnyMethod], given: Mapping[str, Any]
+    assignments: Sequence[str],
+    method: type[AnyMethod],
+    kinds: Mapping[str, Any],
+    given: Mapping[str, Any],
 ) -> dict[str, Any]:
     assigned: dict[str, Any] = {}
     for assignment in assignments:
         try:
-            key, value = _assignment(assignment, method)
+            key, value = _assignment(assignment, method, kinds)
         except InvalidInputError as error:
             raise typer.BadParameter(str(error), param_hint="'--set'") from error
         if key in given or key in assigned:
@@ -125,19 +204,19 @@ def _assigned(
     return assigned
 
 
-def _assignment(assignment: str, method: type[AnyMethod]) -> tuple[str, Any]:
+def _assignment(
+    assignment: str, method: type[AnyMethod], kinds: Mapping[str, Any]
+) -> tuple[str, Any]:
     key, equals, text = (part.strip() for part in assignment.partition("="))
     if not equals:
         raise InvalidInputError(f"Expected name=value, got {assignment!r}.")
-    _check_known(key, method)
-    kind = parameter_kinds(method)[key]
-    return key, _typed(key, _parsed(text, kind), kind)
+    _check_known(key, method, kinds)
+    return key, _typed(key, _parsed(text, kinds[key]), kinds[key])
 
 
-def _check_known(key: str, method: type[AnyMethod]) -> None:
-    known = parameter_kinds(method)
-    if key not in known:
-        raise unknown_name(f"parameter of {method.name}", key, known)
+def _check_known(key: str, method: type[AnyMethod], kinds: Mapping[str, Any]) -> None:
+    if key not in kinds:
+        raise unknown_name(f"parameter of {method.name}", key, kinds)
 
 
 def _parsed(text: str, kind: Any) -> Any:  # noqa: ANN401 - of the kind asked for

@@ -178,9 +178,12 @@ def _fit_and_save(model: "AnyMethod", dataset: "Dataset", rows: options.Rows, ou
     codes = codes_of_some(model, dataset, chosen, most=MAX_SHOWN_ROWS)
     seconds = time.perf_counter() - start
     model.save(out)
-    n_bits = next(iter(codes.values())).n_bits
+    first = next(iter(codes.values()))
+    length = f"{first.n_bits} bits"
+    if first.n_rank_bits:
+        length += f", {first.n_rank_bits} rank and {first.n_bucket_bits} bucket bits"
     shown = "; ".join(_described(modality, one) for modality, one in codes.items())
-    note(f"Wrote {out} after {seconds:.1f} s: {n_bits} bits, {shown}.")
+    note(f"Wrote {out} after {seconds:.1f} s: {length}, {shown}.")
 
 
 def _described(modality: str, codes: "Codes") -> str:
@@ -210,9 +213,14 @@ def _training_rows(model: "AnyMethod", dataset: "Dataset", rows: options.Rows) -
 @contextlib.contextmanager
 def _progress(model: "AnyMethod") -> Iterator[None]:
     """Show a progress bar where the method has one; `verbose` is none of its results."""
-    has_progress = "verbose" in model.get_params()
-    if has_progress:
-        model.set_params(verbose=True)
+    _set_verbose(model, True)
     yield
-    if has_progress:
-        model.set_params(verbose=False)
+    for one in (model, getattr(model, "bucket_", None), getattr(model, "rank_", None)):
+        if one is not None:
+            _set_verbose(one, False)
+
+
+def _set_verbose(model: "AnyMethod", value: bool) -> None:  # noqa: FBT001 - nothing else
+    """Set `verbose` where there is one; that of a part is "rank__verbose"."""
+    names = [name for name in model.get_params() if name.rpartition("__")[2] == "verbose"]
+    model.set_params(**dict.fromkeys(names, value))

@@ -7,6 +7,7 @@ from pathlib import Path
 from kinhash.datasets.cifar10 import load_cifar10
 from kinhash.datasets.corel5k import load_corel5k, load_corel5k_tags
 from kinhash.datasets.dataset import Dataset, with_modalities
+from kinhash.datasets.deep_features import load_cifar10_deep, load_titles
 from kinhash.datasets.digit_words import load_digit_words
 from kinhash.datasets.digits import load_digits
 from kinhash.datasets.fashion_mnist import load_fashion_mnist
@@ -20,6 +21,7 @@ from kinhash.progress import Progress
 
 DATASETS: dict[str, Callable[[Path, str | None, Progress | None], Dataset]] = {
     "cifar10": load_cifar10,
+    "cifar10-deep": load_cifar10_deep,
     "corel5k": load_corel5k,
     "corel5k-tags": load_corel5k_tags,
     "digits": load_digits,
@@ -27,6 +29,7 @@ DATASETS: dict[str, Callable[[Path, str | None, Progress | None], Dataset]] = {
     "fashion-mnist": load_fashion_mnist,
     "fashion-products": load_fashion_products,
     "nus-wide": load_nus_wide,
+    "titles": load_titles,
     "wikipedia": load_wikipedia,
 }
 """Each data set's loader, called with the root folder, the kind of features, and `progress`."""

@@ -2,10 +2,12 @@
 
 from kinhash.encoders.anchor_graph import AnchorGraphEncoder
 from kinhash.encoders.base import CHUNK_BYTES, Encoder
+from kinhash.encoders.class_levels import ClassLevelsEncoder, KernelClassLevelsEncoder
 from kinhash.encoders.classes import ClassEncoder
 from kinhash.encoders.kernel import KernelEncoder
 from kinhash.encoders.kernel_ista import KernelIstaEncoder
 from kinhash.encoders.linear import LinearEncoder
+from kinhash.encoders.nested import NestedEncoder
 from kinhash.encoders.network import HALF_WAY, CodEncoder, IstaEncoder
 from kinhash.encoders.vectors import (
     CHUNK_ROWS,
@@ -22,12 +24,15 @@ __all__ = [
     "HALF_WAY",
     "AnchorGraphEncoder",
     "ClassEncoder",
+    "ClassLevelsEncoder",
     "CodEncoder",
     "Encoder",
     "IstaEncoder",
+    "KernelClassLevelsEncoder",
     "KernelEncoder",
     "KernelIstaEncoder",
     "LinearEncoder",
+    "NestedEncoder",
     "as_float32",
     "check_finite",
     "is_sparse",
@@ -44,5 +49,7 @@ ENCODERS: dict[str, type[Encoder]] = {
         KernelIstaEncoder,
         AnchorGraphEncoder,
         ClassEncoder,
+        ClassLevelsEncoder,
+        KernelClassLevelsEncoder,
     )
 }

@@ -3,6 +3,7 @@
 from kinhash.methods.modalities.model import MultimodalMethod
 from kinhash.methods.model import HashMethod
 from kinhash.methods.multimodal_sparsehash import MultimodalSparseHash
+from kinhash.methods.nested import FLAT_METHODS, Nested
 from kinhash.methods.rivals.agh import AGH
 from kinhash.methods.rivals.cca import CCAITQ
 from kinhash.methods.rivals.classcode import ClassCode
@@ -31,12 +32,11 @@ __all__ = [
     "MultimodalMethod",
     "MultimodalSparseHash",
     "NNHash",
+    "Nested",
     "SparseHash",
 ]
 
-METHODS: dict[str, type[HashMethod]] = {
-    m.name: m for m in (AGH, ClassCode, DH, ITQ, KSH, LSH, NNHash, SparseHash, SSH)
-}
+METHODS: dict[str, type[HashMethod]] = {**FLAT_METHODS, Nested.name: Nested}
 
 MULTIMODAL_METHODS: dict[str, type[MultimodalMethod]] = {
     m.name: m for m in (CCAITQ, CMSSH, MultimodalSparseHash)

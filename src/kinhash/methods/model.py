@@ -83,26 +83,23 @@ class Model(BaseEstimator):
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "history_")
 
+    def stored_parameters(self) -> dict[str, Any]:
+        """Return the parameters as files have them: plain values, lists and dicts."""
+        return self.get_params(deep=False)
+
     def _header(self) -> dict[str, Any]:
         """Return what the file of every model says."""
         return {
             "kind": "model",
             "method": self.name,
-            "parameters": self.get_params(),
+            "parameters": self.stored_parameters(),
             "history": [_finite(record) for record in self.history_],
         }
 
     @classmethod
     def _from_header(cls, header: dict[str, Any]) -> Self:
         """Return the model that `_header` described, without its encoders."""
-        parameters = storage.value(header, "parameters", dict)
-        known = cls._get_param_names()
-        unknown = sorted(set(parameters) - set(known))
-        if unknown:
-            raise FormatError(
-                f"{cls.__name__} has no parameter {reprlib.repr(unknown[0])}; this release knows "
-                f"{', '.join(known)}. Upgrade kinhash."
-            )
+        model = cls._from_parameters(storage.value(header, "parameters", dict))
         history = storage.value(header, "history", list)
         for look in history:
             if type(look) is not dict or not all(_is_measure(one) for one in look.values()):
@@ -110,9 +107,20 @@ class Model(BaseEstimator):
                     "`history` must be a list of objects of numbers, "
                     f"the file has {reprlib.repr(look)} in it."
                 )
-        model = cls(**parameters)
         model.history_ = history
         return model
+
+    @classmethod
+    def _from_parameters(cls, parameters: dict[str, Any]) -> Self:
+        """Return the unfitted model that `stored_parameters` described."""
+        known = cls._get_param_names()
+        unknown = sorted(set(parameters) - set(known))
+        if unknown:
+            raise FormatError(
+                f"{cls.__name__} has no parameter {reprlib.repr(unknown[0])}; this release knows "
+                f"{', '.join(known)}. Upgrade kinhash."
+            )
+        return cls(**parameters)
 
     def _check_length(self, n_bits: int) -> None:
         """Raise FormatError unless the encoder of a file has as many bits as its parameters say."""
@@ -180,19 +188,26 @@ class HashMethod(TransformerMixin, Model):
         return self.encoder_.encode(self._checked(X, reset=False), n_threads=n_threads)
 
     def transform(self, X: Vectors) -> scipy.sparse.csr_matrix:
-        """Return the codes as a sparse int8 matrix, `(n, n_bits)`, of 0/1 or -1/0/1."""
+        """Return the codes as a sparse int8 matrix, `(n, n_bits)`, of 0/1 or -1/0/1.
+
+        Of codes with rank bits, it is the bucket.
+        """
         return scipy.sparse.csr_matrix(self.encode(X).to_dense())
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to one file; an interrupted save leaves the old file."""
         self._check_fitted()
+        storage.write(path, self._header(), self.encoder_.arrays())
+
+    def _header(self) -> dict[str, Any]:
         names = getattr(self, "feature_names_in_", None)
-        header = self._header() | {
-            "encoder": self.encoder_.kind,
-            "settings": self.encoder_.settings(),
+        return super()._header() | {
+            **self._described_encoder(),
             "feature_names": None if names is None else [str(name) for name in names],
         }
-        storage.write(path, header, self.encoder_.arrays())
+
+    def _described_encoder(self) -> dict[str, Any]:
+        return {"encoder": self.encoder_.kind, "settings": self.encoder_.settings()}
 
     @classmethod
     def _restore(cls, header: dict[str, Any], arrays: dict[str, Array]) -> Self:
@@ -201,16 +216,21 @@ class HashMethod(TransformerMixin, Model):
         model = cls._from_header(header)
         model.encoder_ = restored_encoder(header, arrays)
         model._check_length(model.encoder_.n_bits)  # noqa: SLF001 - its own class
-        model.n_features_in_ = model.encoder_.n_features
-        names = storage.value(header, "feature_names", list, type(None))
-        if names is not None:
-            if len(names) != model.n_features_in_ or not all(type(name) is str for name in names):
-                raise FormatError(
-                    f"`feature_names` must be null or {model.n_features_in_} strings, one for each "
-                    f"column of the encoder, the file has {reprlib.repr(names)}."
-                )
-            model.feature_names_in_ = np.asarray(names, dtype=object)
+        model._restore_features(header)  # noqa: SLF001 - its own class
         return model
+
+    def _restore_features(self, header: dict[str, Any]) -> None:
+        """Set how many columns the vectors have, and their names, once there is an encoder."""
+        self.n_features_in_ = self.encoder_.n_features
+        names = storage.value(header, "feature_names", list, type(None))
+        if names is None:
+            return
+        if len(names) != self.n_features_in_ or not all(type(name) is str for name in names):
+            raise FormatError(
+                f"`feature_names` must be null or {self.n_features_in_} strings, one for each "
+                f"column of the encoder, the file has {reprlib.repr(names)}."
+            )
+        self.feature_names_in_ = np.asarray(names, dtype=object)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "encoder_")

@@ -73,7 +73,7 @@ def compare(
         data: The data set.
         plan: The methods, as `records.record` takes them.
         seeds: Of the splits.
-        protocol: "paper" or "unseen".
+        protocol: One of `records.RECORD_PROTOCOLS`.
         order: Of rankings by codes with rank bits, "nested" or "total".
         report: Called with (records done, records in all, what comes next).
         refused: Takes a sentence for each method that refuses the data, which is then left out;
@@ -90,7 +90,7 @@ def compare(
         try:
             for seed in seeds:
                 report(done, total, f"{name}, seed {seed}")
-                drawn = protocol == "paper" and seed == seeds[0] and settings["method"] in METHODS
+                drawn = protocol != "unseen" and seed == seeds[0] and settings["method"] in METHODS
                 found.append(
                     record(
                         file, data, settings, seed, protocol=protocol, order=order, figures=drawn
@@ -153,15 +153,23 @@ def named(settings: Settings) -> str:
     Example:
         >>> named({"method": "agh", "n_bits": 48, "n_layers": 2}), named({"method": "l2"})
         ('AGH2', 'L2')
+        >>> bucket, rank = {"method": "classcode", "levels": 3}, {"method": "itq"}
+        >>> named({"method": "nested", "bucket": bucket, "rank": rank, "n_bits": 64})
+        'Nested (ClassCode, levels 3; ITQ)'
     """
     method = settings["method"]
     name = METHODS[method].__name__ if method in METHODS else method.upper()
     if method == "agh":
         name += str(settings.get("n_layers", 1))
+    parts = [named(value) for value in settings.values() if isinstance(value, dict)]
+    if parts:
+        name += f" ({'; '.join(parts)})"
     rest = [
         f"{key} {value:g}" if isinstance(value, float) else f"{key} {value}"
         for key, value in settings.items()
-        if key not in {"method", "n_bits"} and not (key == "n_layers" and method == "agh")
+        if key not in {"method", "n_bits"}
+        and not (key == "n_layers" and method == "agh")
+        and not isinstance(value, dict)
     ]
     return f"{name}, {', '.join(rest)}" if rest else name
 

@@ -14,6 +14,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, SupportsFloat
 
@@ -45,6 +46,7 @@ if sys.platform != "win32":
 Record = dict[str, Any]
 Settings = dict[str, Any]  # "method" and those of its parameters that differ from the defaults
 
+RECORD_PROTOCOLS = ("paper", "apart", "unseen")
 RADII = (0, 1, 2)
 AT = (10, 5000)
 CURVE_RADII = (0, 2, None)  # within which precision-recall curves are drawn; None is all
@@ -74,7 +76,8 @@ def record(
         settings: The method's name in `METHODS`, or "l2" for ranking by the vectors themselves, and
             parameters that differ from its defaults.
         seed: Of the split and of the method.
-        protocol: "paper" (`Dataset.split`) or "unseen" (the mean over `unseen_class_splits`).
+        protocol: "paper" (`Dataset.split`), "apart" (the same, but the items that were trained on
+            are not searched) or "unseen" (the mean over `unseen_class_splits`).
         order: Of rankings by codes with rank bits, as `kinhash.metrics.evaluate_codes` takes it.
         figures: Also keep what the figures need.
 
@@ -82,16 +85,19 @@ def record(
         InvalidInputError: The method or protocol is unknown, the method refuses the data, or `file`
             holds something else.
     """
-    if protocol not in ("paper", "unseen"):
-        raise unknown_name("protocol", protocol, ("paper", "unseen"))
+    if protocol not in RECORD_PROTOCOLS:
+        raise unknown_name("protocol", protocol, RECORD_PROTOCOLS)
     key = record_key(settings, seed, protocol, order)
     about: Record = {"dataset": data.name, "settings": settings, "protocol": protocol, "seed": seed}
     if order != "nested":
         about["order"] = order
 
     def compute() -> Record:
-        if protocol == "paper":
-            return _evaluated(data, data.split(seed), settings, seed, order=order, figures=figures)
+        if protocol != "unseen":
+            part = data.split(seed)
+            if protocol == "apart":
+                part = replace(part, database=np.setdiff1d(part.database, part.train))
+            return _evaluated(data, part, settings, seed, order=order, figures=figures)
         folds = [
             _evaluated(data, part, settings, seed, order=order, figures=False)
             for part in unseen_class_splits(data, seed)
@@ -214,7 +220,7 @@ def _evaluated(
         "split_hash": found.split_hash,
         "fit_seconds": round(found.fit_seconds, 2),
         "stored_bits": _stored_bits(found.database_codes),
-        "parameters": method.get_params(),
+        "parameters": method.stored_parameters(),
     }
     return made | ({"figures": _figures(part, found, order)} if figures else {})
 
@@ -223,7 +229,8 @@ def built(settings: Settings, seed: int, known: Mapping[str, type[Any]]) -> Any:
     """Return the unfitted method of some settings.
 
     Args:
-        settings: The method's name, and parameters that differ from its defaults.
+        settings: The method's name, and parameters that differ from its defaults; a parameter that
+            is a method has settings of its own.
         seed: Of the method.
         known: The methods by name.
 
@@ -237,7 +244,12 @@ def built(settings: Settings, seed: int, known: Mapping[str, type[Any]]) -> Any:
     unknown = sorted(set(parameters) - set(kind().get_params()))
     if unknown:
         raise unknown_name(f"parameter of {name}", unknown[0], sorted(kind().get_params()))
-    return kind(**parameters, seed=seed)
+    parts = {
+        key: built(value, seed, known)
+        for key, value in parameters.items()
+        if isinstance(value, dict) and "method" in value
+    }
+    return kind(**(parameters | parts), seed=seed)
 
 
 def _stored_bits(codes: Codes) -> int:

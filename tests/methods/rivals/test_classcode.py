@@ -6,7 +6,8 @@ from sklearn.svm import SVC
 import kinhash
 from kinhash.errors import InvalidInputError
 from kinhash.methods import LSH, ClassCode
-from kinhash.methods.rivals.classcode import class_codes
+from kinhash.methods.rivals import classcode
+from kinhash.methods.rivals.classcode import class_codes, level_codes
 from kinhash.metrics import evaluate_codes
 
 
@@ -83,7 +84,6 @@ def test_unusable_data_is_refused_and_changes_nothing():
     for given, labels, message in [
         (X, None, "ClassCode requires y to be passed"),
         (X, np.zeros(180), r"single class, 0\.0; .* Add rows of other classes\.$"),
-        (X, np.eye(3, dtype=int)[y], "one class per row for ClassCode, got a matrix of 3 tags"),
         (X, np.arange(180) // 2, "`n_bits` must be at least 7 to tell 90 classes apart, got 6"),
         (bad, y, "contains NaN in row 7"),
         (np.ones((180, 3)), y, "All columns of `X` are constant"),
@@ -94,7 +94,109 @@ def test_unusable_data_is_refused_and_changes_nothing():
     assert model.n_features_in_ == 5
 
 
-@pytest.mark.parametrize("parameters", [{"C": 0}, {"gamma": -1.0}])
-def test_bad_parameters_are_refused(parameters):
-    with pytest.raises(InvalidInputError, match="must be a number greater than 0"):
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"C": 0}, "`C` must be a number greater than 0"),
+        ({"gamma": -1.0}, "`gamma` must be a number greater than 0"),
+        ({"levels": 0}, "`levels` must be an integer in"),
+        ({"temperature": 0}, "`temperature` must be a number of at least 0.001"),
+    ],
+)
+def test_bad_parameters_are_refused(parameters, message):
+    with pytest.raises(InvalidInputError, match=message):
         ClassCode(**parameters).fit(*crowd(2))
+
+
+@pytest.mark.parametrize("n_classes", [50, 94])
+def test_many_classes_share_bits_and_are_still_far_apart(n_classes, rng):
+    """One bit of its own each would put all classes within radius 2."""
+    codes = class_codes(n_classes, 64, rng).astype(int)
+    distances = (codes[:, None] != codes).sum(axis=2)[~np.eye(n_classes, dtype=bool)]
+    assert len(set(codes.sum(axis=1))) == 1
+    assert codes.sum(axis=1).max() <= 8
+    assert distances.min() >= 8
+
+
+def test_each_level_of_each_class_has_bits_of_its_own(rng):
+    codes = level_codes(3, 10, 64, rng)
+    assert codes.shape == (3, 10, 64)
+    assert codes.sum(axis=2).tolist() == [[2] * 10] * 3  # 64 // 30
+    assert codes.sum(axis=(0, 1)).max() == 1
+
+
+def test_with_few_bits_the_first_level_is_a_word(rng):
+    codes = level_codes(3, 50, 64, rng)
+    assert codes[1:].sum() == 0
+    assert len(np.unique(codes[0], axis=0)) == 50
+    assert len(set(codes[0].sum(axis=1))) == 1
+
+
+def test_the_code_is_the_thermometer_of_sharpened_probabilities():
+    X, y = crowd(4)
+    model = ClassCode(n_bits=26, levels=3, temperature=0.5).fit(X, y)
+    usual = ClassCode(n_bits=26, levels=3, temperature=1.0).fit(X, y)
+    p = usual.encoder_.predict(X).astype(np.float64) ** 2
+    level = np.floor(3 * p / p.sum(axis=1, keepdims=True) + 0.5).astype(int)
+    bits = model.encoder_.class_codes  # 26 // 12 = 2 bits for each level of each class
+    expected = np.zeros((len(X), 26), int)
+    for row, levels in enumerate(level):
+        for c, height in enumerate(levels):
+            expected[row] |= bits[:height, c].any(axis=0)
+    agree = (model.encode(X).to_dense() == expected).all(axis=1)
+    assert agree.mean() > 0.99  # but for probabilities within rounding of a level
+    assert bits.sum() == 24
+
+
+def test_the_temperature_has_the_best_f1_of_rows_held_out(monkeypatch):
+    X, y = crowd(4)
+    chosen = ClassCode(n_bits=24, levels=3).fit(X, y).history_[0]
+    scores = {}
+    for temperature in classcode.TEMPERATURES:
+        monkeypatch.setattr(classcode, "TEMPERATURES", (temperature,))
+        kept = []
+        inner = classcode.evaluate_codes
+
+        def spy(*given, inner=inner, kept=kept, **named):
+            kept.append(inner(*given, **named))
+            return kept[-1]
+
+        monkeypatch.setattr(classcode, "evaluate_codes", spy)
+        ClassCode(n_bits=24, levels=3).fit(X, y)
+        monkeypatch.setattr(classcode, "evaluate_codes", inner)
+        scores[temperature] = kept[0]["f1@r0"] + kept[0]["f1@r2"]
+    assert chosen["temperature"] == max(scores, key=scores.get)
+    assert chosen["kept"]
+
+
+def test_a_lower_temperature_gives_coarser_codes():
+    X, y = crowd(4)
+    n_unique = [
+        ClassCode(n_bits=24, levels=3, temperature=t).fit(X, y).encode(X).n_unique
+        for t in (1.0, 0.3, 0.01)
+    ]
+    assert n_unique == sorted(n_unique, reverse=True)
+    assert n_unique[0] > n_unique[-1]
+
+
+@pytest.mark.parametrize("levels", [1, 2])
+def test_tags_have_probabilities_of_their_own(levels):
+    X, y = crowd(3)
+    tags = np.array([[1, 0, 0], [1, 1, 0], [0, 0, 1]])[y]
+    model = ClassCode(n_bits=12, levels=levels).fit(X, tags)
+    assert not model.encoder_.exclusive
+    likely = model.encoder_.predict(X)
+    assert np.mean((likely > 0.5) == tags) > 0.7
+    assert (model.encode(X).n_active > 0).all()
+    if levels == 1:  # all bits of a tag are set where it is likelier than not
+        words = model.encoder_.class_codes[0]
+        certain = (likely > 0.5).any(axis=1)
+        expected = (likely[certain] >= 0.5).astype(int) @ words > 0
+        assert np.array_equal(model.encode(X[certain]).to_dense(), expected)
+
+
+def test_small_classes_are_learned_without_holding_any_row_out():
+    X, y = crowd(3)
+    rows = np.concatenate([np.flatnonzero(y == c)[:2] for c in range(3)])
+    model = ClassCode(n_bits=12, levels=2).fit(X[rows], y[rows])
+    assert model.history_[0]["temperature"] == classcode.USUAL_TEMPERATURE
