@@ -105,7 +105,9 @@ def use(thing):
         assert thing.made_by is None or isinstance(thing.made_by, str)
         return
     if isinstance(thing, HammingIndex):
-        zero = Codes.from_dense(np.zeros((1, thing.n_bits)), signed=thing.signed)
+        rank = np.zeros((1, thing.n_rank_bits)) if thing.n_rank_bits else None
+        bucket = np.zeros((1, thing.n_bits - thing.n_rank_bits))
+        zero = Codes.from_dense(bucket, signed=thing.signed, rank=rank)
         assert len(thing.search_top_k(zero, 3).ids) <= 3
         return
     repr(thing)
@@ -270,7 +272,9 @@ def test_a_hostile_file_gives_sound_codes_or_one_clear_error(files, tmp_path, na
     assert refused > total / 3
 
 
-@pytest.mark.parametrize("name", ["index", "golden/v2/index.kinhash"])
+@pytest.mark.parametrize(
+    "name", ["index", "golden/v2/index.kinhash", "golden/v3/index.kinhash"]
+)
 def test_a_hostile_header_of_an_index_gives_answers_or_one_clear_error(files, tmp_path, name):
     raw = files[name].read_bytes()
     magic, version, _, length = struct.unpack("<8sIIQ", raw[:24])

@@ -18,15 +18,23 @@ struct BuildOptions {
     size_t n_threads;
 };
 
+// The rank bits of all items, `n_bytes` each; none if that is 0.
+struct RankInput {
+    const uint8_t* data = nullptr;
+    uint32_t n_bytes = 0;
+};
+
 template <size_t W>
 class Builder {
   public:
     // Without ids, the id of an item is its number.
     Builder(const uint64_t* input, const int64_t* ids, size_t n, size_t n_words, const BuildOptions& options,
-            const Kernels& kernels, Stop& stop)
-        : input_(input), ids_(ids), n_(n), options_(options), kernels_(kernels), stop_(stop), words_(n_words),
-          shares_(n, options.n_threads, stop), numbering_(n_words), left_(options.budget * double(n)) {
+            const Kernels& kernels, Stop& stop, RankInput ranks = {})
+        : input_(input), ids_(ids), ranks_(ranks), n_(n), options_(options), kernels_(kernels), stop_(stop),
+          words_(n_words), shares_(n, options.n_threads, stop), numbering_(n_words),
+          left_(options.budget * double(n)) {
         out_.n_words = n_words;
+        out_.rank_bytes = ranks.n_bytes;
     }
 
     Built run() {
@@ -104,6 +112,7 @@ class Builder {
             for (auto& next : of_share_) at += std::exchange(next[row], at);
         }
         out.resize(n_);
+        out_.ranks.resize(n_ * ranks_.n_bytes);
         shares_.each([&](size_t s, size_t begin, size_t end) {
             Polling polling(&stop_);
             uint32_t* const next = of_share_[s].data();
@@ -111,15 +120,41 @@ class Builder {
                 if (i + 2 * AHEAD < end) __builtin_prefetch(next + row_of_[i + 2 * AHEAD]);
                 // The next item of a row goes near the one before.
                 if (i + AHEAD < end) __builtin_prefetch(out.data() + next[row_of_[i + AHEAD]], 1);
-                out[next[row_of_[i]]++] = Id(ids_ ? ids_[i] : int64_t(i));
+                const uint32_t at = next[row_of_[i]]++;
+                out[at] = Id(ids_ ? ids_[i] : int64_t(i));
+                if (ranks_.n_bytes) place_rank(i, at);
                 polling.add(1);
             }
         });
         Polling polling(&stop_);
         for (size_t row = 0; ids_ && row < n_codes_; ++row) {
-            const auto from = out.begin() + out_.offsets[row], to = out.begin() + out_.offsets[row + 1];
-            if (!std::is_sorted(from, to)) std::sort(from, to);
-            polling.add(size_t(to - from));
+            const size_t first = out_.offsets[row], n = out_.offsets[row + 1] - first;
+            Id* const of_row = out.data() + first;
+            if (!std::is_sorted(of_row, of_row + n)) {
+                if (ranks_.n_bytes)
+                    sort_with_ranks(of_row, out_.ranks.data() + first * ranks_.n_bytes, n);
+                else
+                    std::sort(of_row, of_row + n);
+            }
+            polling.add(n);
+        }
+    }
+    // The rank bits of item i become those at place `at`.
+    void place_rank(size_t i, size_t at) {
+        const size_t n = ranks_.n_bytes;
+        std::copy_n(ranks_.data + i * n, n, out_.ranks.data() + at * n);
+    }
+    // Sorts the ids of one row, and their rank bits with them.
+    template <typename Id>
+    void sort_with_ranks(Id* ids, uint8_t* ranks, size_t n) {
+        const size_t n_bytes = ranks_.n_bytes;
+        std::vector<std::pair<Id, uint32_t>> order(n);
+        for (size_t i = 0; i < n; ++i) order[i] = {ids[i], uint32_t(i)};
+        std::sort(order.begin(), order.end());
+        const std::vector<uint8_t> before(ranks, ranks + n * n_bytes);
+        for (size_t i = 0; i < n; ++i) {
+            ids[i] = order[i].first;
+            std::copy_n(before.data() + order[i].second * n_bytes, n_bytes, ranks + i * n_bytes);
         }
     }
 
@@ -183,6 +218,7 @@ class Builder {
 
     const uint64_t* const input_;
     const int64_t* const ids_;
+    const RankInput ranks_;
     const size_t n_;
     const BuildOptions& options_;
     const Kernels& kernels_;

@@ -70,10 +70,14 @@ struct Kernels {
     // segment. `out` has room for n + SPARE_HITS hits. Returns their number.
     size_t (*scan)(const uint64_t* codes, size_t n, size_t n_words, const uint64_t* query, uint32_t radius,
                    Hit first, Hit* out);
-    // The same by bit planes, for queries of at most MOST_PLANES active bits and radii of at most 64. Reads
-    // only the planes of the query's active bits, so it is many times faster on sparse codes. Hits are in no
-    // order, except that for small radii and up to PLANES_BLOCK codes they are ordered by distance.
-    // Consecutive codes at one distance may be one hit. No code has more than `most_active` active bits.
+    // The same for codes of 1, 2 or 4 bytes.
+    size_t (*scan_narrow)(const uint8_t* codes, size_t n, size_t n_bytes, uint32_t query, uint32_t radius,
+                          Hit first, Hit* out);
+    // The same as scan() by bit planes, for queries of at most MOST_PLANES active bits and radii of at
+    // most 64. Reads only the planes of the query's active bits, so it is many times faster on sparse codes.
+    // Hits are in no order, except that for small radii and up to PLANES_BLOCK codes they are ordered by
+    // distance. Consecutive codes at one distance may be one hit. No code has more than `most_active` active
+    // bits.
     size_t (*scan_planes)(const uint64_t* planes, const uint64_t* codes, size_t n, size_t n_words,
                           uint32_t most_active, const uint64_t* query, uint32_t radius, Hit first, Hit* out);
     // Rows as hits like `first`; consecutive rows become one hit. Skips rows that are not below `n_codes`.

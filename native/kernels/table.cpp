@@ -13,6 +13,7 @@ const Kernels& KINHASH_JOIN(kernels_, KINHASH_ISA)() {
     static const Kernels table{KINHASH_TEXT(KINHASH_ISA),
                                encode,
                                scan,
+                               scan_narrow,
                                scan_planes,
                                runs,
                                write_ids,

@@ -71,12 +71,14 @@ inline nb::object held_answer(kinhash::Answer answer) {
     return capsule;
 }
 
-// Offsets, ids and distances of an answer.
+// Offsets, ids, distances and distances of rank bits of an answer; None for the last if not computed.
 inline nb::tuple answer_arrays(nb::handle held) {
     const auto* const answer = static_cast<const kinhash::Answer*>(PyCapsule_GetPointer(held.ptr(), ANSWER));
     if (!answer) throw nb::python_error();
     const nb::object owner = nb::borrow(held);
     return nb::make_tuple(numpy_array(answer->offsets, answer->n_offsets, owner),
                           numpy_array(answer->ids, answer->n, owner),
-                          numpy_array(answer->distances, answer->n, owner));
+                          numpy_array(answer->distances, answer->n, owner),
+                          answer->rank_distances ? numpy_array(answer->rank_distances, answer->n, owner)
+                                                 : nb::object(nb::none()));
 }

@@ -90,10 +90,14 @@ Segments plain(const HeldSegments& segments) {
 }
 
 nb::tuple build_segment(In<uint64_t, 2> words, std::optional<In<int64_t, 1>> ids, uint32_t levels,
-                        uint32_t n_chunks, bool groups, size_t n_far, size_t n_listed, double budget) {
+                        uint32_t n_chunks, bool groups, size_t n_far, size_t n_listed, double budget,
+                        std::optional<In<uint8_t, 2>> ranks) {
     const size_t n = words.shape(0), n_words = words.shape(1);
     expect(n < MOST_ITEMS, "a segment holds less than 2^32 items");
     expect((!ids || ids->shape(0) == n) && n_words >= 1 && n_words <= MAX_WORDS, "words and ids do not fit");
+    expect(!ranks || (ranks->shape(0) == n && ranks->shape(1) <= MOST_RANK_BYTES),
+           "ranks and words do not fit");
+    const RankInput rank_input = ranks ? RankInput{ranks->data(), uint32_t(ranks->shape(1))} : RankInput();
     const size_t n_threads = std::max(1u, std::thread::hardware_concurrency());
     const BuildOptions options{levels, n_chunks, groups, n_far, n_listed, budget, n_threads};
     PythonStop stop;
@@ -103,7 +107,7 @@ nb::tuple build_segment(In<uint64_t, 2> words, std::optional<In<int64_t, 1>> ids
         built = with_words(n_words, [&](auto w) {
             constexpr size_t W = decltype(w)::value;
             return Builder<W>(words.data(), ids ? ids->data() : nullptr, n, n_words, options,
-                              *active_kernels(), stop)
+                              *active_kernels(), stop, rank_input)
                 .run();
         });
     }
@@ -119,7 +123,8 @@ nb::dict segment_arrays() {
     const Segment none;
     for_each_array(
         [&]<typename T>(const char* name, const Span<T>&) {
-            out[name] = "<" + std::string(std::is_signed_v<T> ? "i" : "u") + std::to_string(sizeof(T));
+            const char* const order = sizeof(T) == 1 ? "|" : "<";  // of bytes
+            out[name] = order + std::string(std::is_signed_v<T> ? "i" : "u") + std::to_string(sizeof(T));
         },
         none);
     return out;
@@ -151,8 +156,10 @@ class HeldSearcher {
     explicit HeldSearcher(HeldSegments segments) : held_(std::move(segments)) {
         expect(!held_.empty() && held_.size() <= 0xff, "a searcher needs segments, and not too many");
         n_words_ = held_[0]->segment.n_words;
+        rank_bytes_ = held_[0]->segment.rank_bytes;
         for (const auto& held : held_) {
             expect(held->segment.n_words == n_words_, "segments differ in words");
+            expect(held->segment.rank_bytes == rank_bytes_, "segments differ in rank bits");
             n_items_ += held->segment.n_alive;
         }
         searcher_ = with_words(n_words_, [&](auto w) -> std::unique_ptr<Searcher> {
@@ -170,6 +177,20 @@ class HeldSearcher {
         {
             nb::gil_scoped_release nogil;
             answer.emplace(searcher_->radius(rows.data, rows.n, radius, sort, n_threads, asked, stop));
+        }
+        return held_answer(std::move(*answer));
+    }
+
+    // The same in the order of rank bits, by their rank distance or by the total.
+    nb::object ranked_radius(nb::handle queries, nb::handle ranks, uint32_t radius, bool total,
+                             size_t n_threads, std::optional<double> timeout) {
+        const Rows rows = checked(queries), rank_rows = checked_ranks(ranks, rows.n);
+        PythonStop stop(timeout);
+        std::optional<Answer> answer;
+        {
+            nb::gil_scoped_release nogil;
+            answer.emplace(
+                searcher_->ranked_radius(rows.data, rank_rows.data, rows.n, radius, total, n_threads, stop));
         }
         return held_answer(std::move(*answer));
     }
@@ -193,16 +214,28 @@ class HeldSearcher {
     // The k nearest, and the work done. There must be at least k items.
     nb::tuple top_k(nb::handle queries, size_t k, size_t n_threads, std::optional<double> timeout) {
         const Rows rows = checked(queries);
-        expect(k <= n_items_, "there are fewer items than k");
-        size_t n_matches;
-        if (__builtin_mul_overflow(rows.n, k, &n_matches)) throw std::bad_alloc();
-        Answer answer(rows.n, n_matches);
+        Answer answer = answer_to(rows.n, k, false);
         PythonStop stop(timeout);
         Work work(nullptr);
         {
             nb::gil_scoped_release nogil;
             for (size_t i = 0; i <= rows.n; ++i) answer.offsets[i] = int64_t(i * k);
             work = searcher_->top_k(rows.data, rows.n, k, n_threads, answer.ids, answer.distances, stop);
+        }
+        return nb::make_tuple(held_answer(std::move(answer)), work_done(work));
+    }
+    // The same in the order of rank bits.
+    nb::tuple ranked_top_k(nb::handle queries, nb::handle ranks, size_t k, bool total, size_t n_threads,
+                           std::optional<double> timeout) {
+        const Rows rows = checked(queries), rank_rows = checked_ranks(ranks, rows.n);
+        Answer answer = answer_to(rows.n, k, true);
+        PythonStop stop(timeout);
+        Work work(nullptr);
+        {
+            nb::gil_scoped_release nogil;
+            for (size_t i = 0; i <= rows.n; ++i) answer.offsets[i] = int64_t(i * k);
+            work =
+                searcher_->ranked_top_k(rows.data, rank_rows.data, rows.n, k, total, n_threads, answer, stop);
         }
         return nb::make_tuple(held_answer(std::move(answer)), work_done(work));
     }
@@ -215,9 +248,22 @@ class HeldSearcher {
         expect(rows.n_words == n_words_, "queries and segments differ in words");
         return rows;
     }
+    Rows checked_ranks(nb::handle ranks, size_t n) const {
+        const Rows rows(ranks);
+        expect(rank_bytes_ && rows.n == n && rows.n_words == (rank_bytes_ + 7) / 8,
+               "rank bits of queries and segments differ");
+        return rows;
+    }
+    // Room for k matches of each query.
+    Answer answer_to(size_t n_queries, size_t k, bool ranked) const {
+        expect(k <= n_items_, "there are fewer items than k");
+        size_t n_matches;
+        if (__builtin_mul_overflow(n_queries, k, &n_matches)) throw std::bad_alloc();
+        return Answer(n_queries, n_matches, ranked);
+    }
     HeldSegments held_;
     std::unique_ptr<Searcher> searcher_;
-    size_t n_words_ = 0, n_items_ = 0;
+    size_t n_words_ = 0, rank_bytes_ = 0, n_items_ = 0;
 };
 
 }  // namespace
@@ -238,9 +284,13 @@ void bind_index(nb::module_& module) {
         .def("n_items", &HeldSearcher::n_items)
         .def("radius", &HeldSearcher::radius, "queries"_a, "radius"_a.noconvert(), "sort"_a.noconvert(),
              "n_threads"_a.noconvert(), "structure"_a = "", "timeout"_a = nb::none())
+        .def("ranked_radius", &HeldSearcher::ranked_radius, "queries"_a, "ranks"_a, "radius"_a, "total"_a,
+             "n_threads"_a, "timeout"_a = nb::none())
+        .def("ranked_top_k", &HeldSearcher::ranked_top_k, "queries"_a, "ranks"_a, "k"_a, "total"_a,
+             "n_threads"_a, "timeout"_a = nb::none())
         .def("count", &HeldSearcher::count, "queries"_a, "counts"_a, "n_threads"_a, "structure"_a = "",
              "timeout"_a = nb::none())
         .def("top_k", &HeldSearcher::top_k, "queries"_a, "k"_a, "n_threads"_a, "timeout"_a = nb::none());
     module.def("build_segment", &build_segment, "words"_a, "ids"_a.none(), "levels"_a, "n_chunks"_a,
-               "groups"_a, "n_far"_a, "n_listed"_a, "budget"_a);
+               "groups"_a, "n_far"_a, "n_listed"_a, "budget"_a, "ranks"_a = nb::none());
 }

@@ -67,16 +67,18 @@ class Answer {
   public:
     const size_t n_offsets, n;
     int64_t *offsets, *ids;
-    int32_t* distances;
+    int32_t *distances, *rank_distances;  // the latter null if they are not computed
 
-    Answer(size_t n_queries, size_t n_matches) : n_offsets(n_queries + 1), n(n_matches) {
+    Answer(size_t n_queries, size_t n_matches, bool ranked = false) : n_offsets(n_queries + 1), n(n_matches) {
         if (n > MOST_MATCHES) throw std::bad_alloc();
         const size_t distances_at = round_up(8 * n, CACHE_LINE),
-                     offsets_at = round_up(distances_at + 4 * n, CACHE_LINE);
+                     ranks_at = round_up(distances_at + 4 * n, CACHE_LINE),
+                     offsets_at = ranked ? round_up(ranks_at + 4 * n, CACHE_LINE) : ranks_at;
         buffer_ = Buffers::instance().take(offsets_at + 8 * n_offsets);
         char* const data = buffer_.data.get();
         ids = reinterpret_cast<int64_t*>(data);
         distances = reinterpret_cast<int32_t*>(data + distances_at);
+        rank_distances = ranked ? reinterpret_cast<int32_t*>(data + ranks_at) : nullptr;
         offsets = reinterpret_cast<int64_t*>(data + offsets_at);
     }
     Answer(Answer&&) = default;

@@ -1,6 +1,7 @@
 // The answer to a batch of queries: first as hits, then, once their number is known, as ids and distances.
 #pragma once
 
+#include "runtime/answer.hpp"
 #include "runtime/threads.hpp"
 #include "search/finders.hpp"
 #include "search/ids.hpp"

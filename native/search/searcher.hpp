@@ -37,9 +37,15 @@ class Searcher {
     // The number of items at each distance 0 .. radius: (n, radius + 1), zeroed before.
     virtual Work count(const uint64_t* queries, size_t n, uint32_t radius, size_t n_threads, AskedPlan asked,
                        int64_t* counts, Stop& stop) = 0;
+    // The same in the order of rank bits.
+    virtual Answer ranked_radius(const uint64_t* queries, const uint64_t* ranks, size_t n, uint32_t radius,
+                                 bool total, size_t n_threads, Stop& stop) = 0;
     // The k nearest items; there are at least k.
     virtual Work top_k(const uint64_t* queries, size_t n, size_t k, size_t n_threads, int64_t* ids,
                        int32_t* distances, Stop& stop) = 0;
+    // The same in the order of rank bits.
+    virtual Work ranked_top_k(const uint64_t* queries, const uint64_t* ranks, size_t n, size_t k, bool total,
+                              size_t n_threads, Answer& answer, Stop& stop) = 0;
 
   protected:
     const Segments segments_;
@@ -54,19 +60,17 @@ class SearcherOf final : public Searcher {
 
     Answer radius(const uint64_t* queries, size_t n, uint32_t radius, bool sort, size_t n_threads,
                   AskedPlan asked, Stop& stop) override {
-        radius = std::min(radius, uint32_t(64 * n_words_));  // no two codes are farther apart
-        std::unique_ptr<Found> found = spare_found_.take();
-        if (!found) found = std::make_unique<Found>();
-        found->start(n);
-        in_pieces(queries, n, radius, n_threads, asked, stop,
-                  [&](size_t i, const Hits& hits) { keep(segments_, i, hits, radius, n_items_, *found); });
-        std::partial_sum(found->offsets.begin(), found->offsets.end(), found->offsets.begin());
-        Answer answer(n, size_t(found->offsets[n]));
-        std::copy_n(found->offsets.begin(), n + 1, answer.offsets);
-        expand(segments_, *found, sort, *active_kernels(), n_threads, answer.ids, answer.distances, stop);
-        found->forget(MOST_SPARE);
-        spare_found_.give_back(std::move(found));
-        return answer;
+        return expanded(
+            queries, n, radius, false, n_threads, asked, stop, [&](const Found& found, Answer& to) {
+                expand(segments_, found, sort, *active_kernels(), n_threads, to.ids, to.distances, stop);
+            });
+    }
+
+    Answer ranked_radius(const uint64_t* queries, const uint64_t* ranks, size_t n, uint32_t radius,
+                         bool total, size_t n_threads, Stop& stop) override {
+        return expanded(queries, n, radius, true, n_threads, {}, stop, [&](const Found& found, Answer& to) {
+            expand_ranked(segments_, found, ranks, total, *active_kernels(), n_threads, to, stop);
+        });
     }
 
     Work count(const uint64_t* queries, size_t n, uint32_t radius, size_t n_threads, AskedPlan asked,
@@ -87,9 +91,40 @@ class SearcherOf final : public Searcher {
                           });
     }
 
+    Work ranked_top_k(const uint64_t* queries, const uint64_t* ranks, size_t n, size_t k, bool total,
+                      size_t n_threads, Answer& answer, Stop& stop) override {
+        const size_t n_rank_words = (segments_[0]->rank_bytes + 7) / 8;
+        return in_threads(
+            n, n_threads, TOP_K_PIECE, stop, [&](size_t begin, size_t end, Scratch<W>& scratch, Work& work) {
+                const RankedRows rows{answer.ids + begin * k, answer.distances + begin * k,
+                                      answer.rank_distances + begin * k};
+                scratch.top_k.search_ranked(queries + begin * n_words_, ranks + begin * n_rank_words,
+                                            end - begin, k, total, rows, work);
+            });
+    }
+
   private:
     static constexpr size_t TOP_K_PIECE = 16;
     static constexpr size_t MOST_SPARE = size_t(1) << 26;  // bytes that are kept for the next search
+
+    // Finds the codes within the radius, and makes an answer that expand(found, answer) writes.
+    template <typename F>
+    Answer expanded(const uint64_t* queries, size_t n, uint32_t radius, bool ranked, size_t n_threads,
+                    AskedPlan asked, Stop& stop, const F& expand) {
+        radius = std::min(radius, uint32_t(64 * n_words_));  // no two codes are farther apart
+        std::unique_ptr<Found> found = spare_found_.take();
+        if (!found) found = std::make_unique<Found>();
+        found->start(n);
+        in_pieces(queries, n, radius, n_threads, asked, stop,
+                  [&](size_t i, const Hits& hits) { keep(segments_, i, hits, radius, n_items_, *found); });
+        std::partial_sum(found->offsets.begin(), found->offsets.end(), found->offsets.begin());
+        Answer answer(n, size_t(found->offsets[n]), ranked);
+        std::copy_n(found->offsets.begin(), n + 1, answer.offsets);
+        expand(*found, answer);
+        found->forget(MOST_SPARE);
+        spare_found_.give_back(std::move(found));
+        return answer;
+    }
 
     // Finds the codes near the queries, piece by piece, and calls found(i, hits) for each query.
     template <typename F>

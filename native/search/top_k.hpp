@@ -2,7 +2,7 @@
 #pragma once
 
 #include "search/costs.hpp"
-#include "search/results.hpp"
+#include "search/ranking.hpp"
 
 namespace kinhash {
 
@@ -51,12 +51,38 @@ class Pool {
     IdOrder order_;
 };
 
+// Where the items of one query are written.
+struct RankedRow {
+    int64_t* ids;
+    int32_t *distances, *rank_distances;
+    size_t written = 0;
+    void put(const Ranked& item) {
+        ids[written] = item.id;
+        distances[written] = item.distance;
+        rank_distances[written++] = item.rank;
+    }
+    // Writes -1 in place of what a damaged file does not lead to.
+    void fill(size_t k) {
+        for (; written < k; ++written) ids[written] = distances[written] = rank_distances[written] = -1;
+    }
+};
+
+// The rows of several queries, one after the other.
+struct RankedRows {
+    int64_t* ids;
+    int32_t *distances, *rank_distances;
+    RankedRow row(size_t i, size_t k) const {
+        return {ids + i * k, distances + i * k, rank_distances + i * k};
+    }
+};
+
 // The k nearest items of a few queries at a time; at equal distance the lowest ids.
 template <size_t W>
 class TopK {
   public:
     TopK(const Segments& segments, size_t n_words, Finders<W>& finders, const Kernels& kernels)
-        : segments_(segments), n_words_(n_words), finders_(finders), kernels_(kernels) {
+        : segments_(segments), n_words_(n_words), finders_(finders), kernels_(kernels),
+          ranking_(segments, kernels) {
         for (const Segment* segment : segments) n_items_ += segment->n_alive;
     }
 
@@ -66,7 +92,33 @@ class TopK {
     void search(const uint64_t* queries, size_t n, size_t k, int64_t* ids, int32_t* distances, Work& work) {
         const size_t wanted = std::min(k, n_items_);
         if (wanted == 0) return;
+        find(queries, n, wanted, work);
+        for (size_t i = 0; i < n; ++i) {
+            choose(hits_[i], wanted, ids + i * k, distances + i * k);
+            work.wrote(wanted);
+        }
+    }
+
+    // The same in the order of rank bits, of which each query has n_rank_words.
+    void search_ranked(const uint64_t* queries, const uint64_t* ranks, size_t n, size_t k, bool total,
+                       RankedRows out, Work& work) {
+        const size_t wanted = std::min(k, n_items_), n_rank_words = (segments_[0]->rank_bytes + 7) / 8;
+        if (wanted == 0) return;
+        find(queries, n, wanted, work);
+        const auto query = [&](size_t i) { return RankQuery{ranks + i * n_rank_words, total}; };
+        if (total)
+            choose_by_total(queries, n, wanted, query, [&](size_t i) { return out.row(i, k); }, work);
+        else
+            for (size_t i = 0; i < n; ++i) choose_nested(hits_[i], wanted, query(i), out.row(i, k), work);
+    }
+
+  private:
+    static constexpr size_t AHEAD = 24;  // buckets whose offsets are being prefetched
+
+    // Finds the codes around each query that hold the nearest items.
+    void find(const uint64_t* queries, size_t n, size_t wanted, Work& work) {
         if (hits_.size() < n) hits_.resize(n);
+        radii_.resize(hits_.size());
         const uint32_t farthest = uint32_t(64 * n_words_);
         pending_.clear();
         look_up(queries, n, wanted, work);
@@ -83,14 +135,7 @@ class TopK {
             }
             pending_.resize(left);
         }
-        for (size_t i = 0; i < n; ++i) {
-            choose(hits_[i], wanted, ids + i * k, distances + i * k);
-            work.wrote(wanted);
-        }
     }
-
-  private:
-    static constexpr size_t AHEAD = 24;  // buckets whose offsets are being prefetched
 
     // Answers queries by radii that are look-ups; all others become pending.
     void look_up(const uint64_t* queries, size_t n, size_t wanted, Work& work) {
@@ -118,7 +163,10 @@ class TopK {
 
     // Gathers all rows within each radius; returns the number of their items.
     const std::vector<size_t>& collect(const std::vector<Asked>& asked, Work& work) {
-        for (const Asked& one : asked) one.out->clear();
+        for (const Asked& one : asked) {
+            one.out->clear();
+            radii_[size_t(one.out - hits_.data())] = one.radius;
+        }
         finders_.within(asked, {}, work);
         counts_.clear();
         for (const Asked& one : asked) {
@@ -175,10 +223,7 @@ class TopK {
     }
 
     void choose(const Hits& hits, size_t k, int64_t* ids, int32_t* distances) {
-        uint32_t farthest = 0;
-        for (const Hit& hit : hits) farthest = std::max<uint32_t>(farthest, hit.distance);
-        ordered_.clear();
-        append_by_distance(segments_, hits, farthest, ordered_);
+        put_in_order(hits);
         size_t written = 0;
         const Hit *hit = ordered_.begin(), *const end = ordered_.end();
         while (hit < end && written < k) {
@@ -190,6 +235,58 @@ class TopK {
         }
         std::fill(ids + written, ids + k, -1);
         std::fill(distances + written, distances + k, -1);
+    }
+
+    // The hits of one query by distance, in ordered_.
+    void put_in_order(const Hits& hits) {
+        uint32_t farthest = 0;
+        for (const Hit& hit : hits) farthest = std::max<uint32_t>(farthest, hit.distance);
+        ordered_.clear();
+        append_by_distance(segments_, hits, farthest, ordered_);
+    }
+
+    void choose_nested(const Hits& hits, size_t k, const RankQuery& query, RankedRow out, Work& work) {
+        put_in_order(hits);
+        const Hit *hit = ordered_.begin(), *const end = ordered_.end();
+        while (hit < end && out.written < k) {
+            const Hit* const first = hit;
+            while (hit < end && hit->distance == first->distance) ++hit;
+            ranking_.start(query, k - out.written, ranking_.largest_key(false));
+            work.wrote(ranking_.add(first, size_t(hit - first)));
+            ranking_.take([&](const Ranked& item) { out.put(item); });
+        }
+        out.fill(k);
+    }
+
+    // An item's total is at least its distance. So the total that k items reach limits the distance of all
+    // others that can be among the first, and radii grow until they reach that limit.
+    template <typename Query, typename Row>
+    void choose_by_total(const uint64_t* queries, size_t n, size_t k, const Query& query, const Row& row,
+                         Work& work) {
+        const uint32_t farthest = uint32_t(64 * n_words_);
+        limits_.assign(n, ranking_.largest_key(true));
+        pending_.clear();
+        for (size_t i = 0; i < n; ++i) pending_.push_back({queries + i * n_words_, radii_[i], &hits_[i]});
+        while (!pending_.empty()) {
+            size_t left = 0;
+            for (const Asked& one : pending_) {
+                const size_t i = size_t(one.out - hits_.data());
+                put_in_order(*one.out);
+                ranking_.start(query(i), k, limits_[i]);
+                work.wrote(ranking_.add(ordered_.begin(), ordered_.size()));
+                const uint32_t limit = limits_[i] = ranking_.limit();
+                if (limit > one.radius && one.radius < farthest) {
+                    // Half-way: with more items the limit sinks.
+                    pending_[left++] = {one.query, std::min(farthest, (one.radius + 1 + limit) / 2), one.out};
+                    continue;
+                }
+                RankedRow out = row(i);
+                ranking_.take([&](const Ranked& item) { out.put(item); });
+                out.fill(k);
+            }
+            pending_.resize(left);
+            collect(pending_, work);
+        }
     }
 
     // Writes the lowest ids of the buckets of some hits at one distance, at most `need`; returns their
@@ -212,7 +309,9 @@ class TopK {
     size_t n_words_, n_items_ = 0;
     Finders<W>& finders_;
     const Kernels& kernels_;
+    Ranking ranking_;
     std::vector<Hits> hits_;
+    std::vector<uint32_t> radii_, limits_;  // of each query: the radius of its hits; the limit of its totals
     std::vector<Asked> pending_, trying_;
     std::vector<size_t> counts_;
     Hits ordered_;

@@ -46,6 +46,8 @@ struct SegmentArrays {
     // Ascending within a bucket: here if all of them fit into 32 bits, otherwise in wide_ids.
     Array<uint32_t> narrow_ids;
     Array<int64_t> wide_ids;
+    // Rank bits of each item, in the order of ids: rank_bytes each, little-endian.
+    Array<uint8_t> ranks;
     // Hash table over codes; empty for small segments.
     Array<uint32_t> slots;
     // (n_words) bits that any code has.
@@ -64,6 +66,7 @@ struct SegmentArrays {
     Lists neighbours;
 
     size_t n_words = 1;
+    uint32_t rank_bytes = 0;  // 0 without rank bits, 1, 2, 4, or a multiple of 8
     uint32_t group_radius = 0;
     uint32_t levels = 0;  // tables of deletion keys
     uint32_t n_chunks = 0;
@@ -77,6 +80,7 @@ void for_each_array(const F& f, Arrays&... arrays) {
     f("offsets", arrays.offsets...);
     f("narrow_ids", arrays.narrow_ids...);
     f("wide_ids", arrays.wide_ids...);
+    f("ranks", arrays.ranks...);
     f("slots", arrays.slots...);
     f("used", arrays.used...);
     f("leaders", arrays.leaders...);
@@ -95,6 +99,7 @@ void for_each_array(const F& f, Arrays&... arrays) {
 template <typename F, typename... Arrays>
 void for_each_number(const F& f, Arrays&... arrays) {
     f("n_words", arrays.n_words...);
+    f("rank_bytes", arrays.rank_bytes...);
     f("group_radius", arrays.group_radius...);
     f("levels", arrays.levels...);
     f("n_chunks", arrays.n_chunks...);
@@ -102,6 +107,7 @@ void for_each_number(const F& f, Arrays&... arrays) {
 }
 
 inline constexpr uint32_t MOST_CHUNKS = 64;
+inline constexpr uint32_t MOST_RANK_BYTES = 512;
 inline size_t chunk_table_size(size_t n_codes) { return std::bit_ceil(std::max<size_t>(16, n_codes)); }
 inline size_t n_used(const uint64_t* used, size_t n_words) {
     size_t n = 0;
@@ -129,6 +135,8 @@ struct Segment : SegmentArrays<Span> {
         else
             __builtin_prefetch(narrow_ids.data + offsets[row]);
     }
+    // Prefetches the rank bits of the first items of a bucket.
+    void prefetch_ranks(size_t row) const { __builtin_prefetch(ranks.data + begin(row) * rank_bytes); }
     bool is_alive(size_t item) const { return !alive.size || (alive[item >> 3] >> (item & 7) & 1); }
 
     size_t begin(size_t row) const { return std::min<size_t>(offsets[row], n_items()); }
@@ -171,6 +179,11 @@ inline void check(const Segment& segment) {
     expect(segment.codes.size == n * w && segment.used.size == w, "codes do not fit their offsets");
     expect(!segment.narrow_ids.size || !segment.wide_ids.size, "ids stand in two places");
     expect(segment.offsets[n] == segment.n_items(), "ids do not fit their offsets");
+    const uint32_t rank_bytes = segment.rank_bytes;
+    expect(rank_bytes <= MOST_RANK_BYTES &&
+               (rank_bytes % 8 == 0 || rank_bytes == 1 || rank_bytes == 2 || rank_bytes == 4),
+           "rank_bytes does not fit");
+    expect(segment.ranks.size == segment.n_items() * rank_bytes, "ranks do not fit the ids");
     expect(!segment.slots.size || std::has_single_bit(segment.slots.size), "slots do not fit");
     expect(segment.leaders.size == segment.n_leaders() * w, "leaders do not fit their groups");
     expect(segment.levels <= 2 && (!segment.levels || segment.slots.size), "levels do not fit");

@@ -76,6 +76,29 @@ TEST(scans_find_what_a_naive_loop_finds) {
                 for (const bool dense : {false, true}) check_scans(*kernels, n, n_words, dense);
 }
 
+TEST(scans_of_narrow_codes_find_what_a_naive_loop_finds) {
+    for (const Kernels* kernels : available_kernels())
+        for (const size_t n : {1, 15, 16, 63, 64, 65, 513})
+            for (const size_t n_bytes : {1, 2, 4}) {
+                std::vector<uint8_t> codes(n * n_bytes);
+                for (uint8_t& byte : codes) byte = uint8_t(rng());
+                const uint32_t query = uint32_t(rng());
+                for (const uint32_t radius : {0u, 1u, 5u, 13u, 31u, 32u, 40u}) {
+                    std::vector<std::pair<uint32_t, uint32_t>> expected;
+                    for (size_t row = 0; row < n; ++row) {
+                        uint32_t d = 0;
+                        for (size_t bit = 0; bit < 8 * n_bytes; ++bit)
+                            d += (codes[row * n_bytes + bit / 8] >> (bit % 8) & 1) != (query >> bit & 1);
+                        if (d <= radius) expected.push_back({uint32_t(100 + row), d});
+                    }
+                    std::vector<Hit> hits(n + SPARE_HITS);
+                    const size_t found = kernels->scan_narrow(codes.data(), n, n_bytes, query, radius,
+                                                              {100, 3, 0, 0}, hits.data());
+                    CHECK(apart(hits.data(), found) == expected);
+                }
+            }
+}
+
 TEST(runs_join_consecutive_rows) {
     const std::vector<uint32_t> rows{4, 5, 6, 9, 11, 12, 40};
     for (const Kernels* kernels : available_kernels()) {

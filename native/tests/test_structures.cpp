@@ -1,7 +1,9 @@
 // Building blocks of an index, and every plan against a naive loop.
 #include <map>
+#include <numeric>
 #include <random>
 #include <set>
+#include <tuple>
 
 #include "build/build.hpp"
 #include "runtime/dispatch.hpp"
@@ -120,7 +122,9 @@ TEST(a_segment_finds_its_codes_and_no_others) {
 
 TEST(arrays_of_a_wrong_length_are_refused) {
     const std::vector<uint64_t> codes = sparse_codes(500, 40, 5);
-    const Built arrays = built(codes, {2, 4, true, 100, 500, PLENTY, 1});
+    Built arrays = built(codes, {2, 4, true, 100, 500, PLENTY, 1});
+    arrays.rank_bytes = 4;
+    arrays.ranks.assign(4 * codes.size(), 0);
     size_t n_refused = 0, n_arrays = 0;
     for_each_array(
         [&](const char* name, const auto& array) {
@@ -212,6 +216,62 @@ TEST(ids_are_sorted_and_the_lowest_selected) {
             CHECK(std::equal(expected.begin(), expected.begin() + std::ptrdiff_t(n / 10), some.begin()));
             order.sort(ids.data(), n);
             CHECK(ids == expected);
+        }
+}
+
+TEST(the_first_items_by_rank_are_selected_as_by_a_naive_sort) {
+    for (const size_t n_bytes : {1, 2, 4, 8, 24})
+        for (const uint8_t mask : {0x01, 0x11, 0xff}) {  // few bits give many ties
+            const std::vector<uint64_t> codes = sparse_codes(3000, 10, 2);
+            std::vector<uint8_t> ranks(codes.size() * n_bytes);
+            for (uint8_t& byte : ranks) byte = uint8_t(rng()) & mask;
+            std::vector<int64_t> ids(codes.size());
+            std::iota(ids.begin(), ids.end(), -1000);
+            std::shuffle(ids.begin(), ids.end(), rng);
+            Stop stop;
+            const BuildOptions options{0, 0, false, 0, 0, 0.0, 2};
+            const Built arrays = Builder<1>(codes.data(), ids.data(), codes.size(), 1, options,
+                                            *active_kernels(), stop, {ranks.data(), uint32_t(n_bytes)})
+                                     .run();
+            const Segment segment = view(arrays);
+            check(segment);
+            SearcherOf<1> searcher({&segment}, 1);
+            const uint64_t query = codes[5], words[3] = {rng(), rng(), rng()};
+            struct Item {
+                uint32_t distance, rank;
+                int64_t id;
+            };
+            std::vector<Item> items;
+            for (size_t i = 0; i < codes.size(); ++i) {
+                uint32_t rank = 0;
+                for (size_t b = 0; b < n_bytes; ++b)
+                    rank += uint32_t(std::popcount(
+                        uint8_t(ranks[i * n_bytes + b] ^ uint8_t(words[b / 8] >> (8 * (b % 8))))));
+                items.push_back({uint32_t(std::popcount(codes[i] ^ query)), rank, ids[i]});
+            }
+            for (const bool total : {false, true}) {
+                std::sort(items.begin(), items.end(), [&](const Item& a, const Item& b) {
+                    if (total)
+                        return std::pair(a.distance + a.rank, a.id) < std::pair(b.distance + b.rank, b.id);
+                    return std::tuple(a.distance, a.rank, a.id) < std::tuple(b.distance, b.rank, b.id);
+                });
+                const auto equal = [&](const Answer& answer, size_t at, const Item& item) {
+                    return answer.ids[at] == item.id && answer.distances[at] == int32_t(item.distance) &&
+                           answer.rank_distances[at] == int32_t(item.rank);
+                };
+                for (const size_t k : {1, 10, 127, 500, 3000}) {
+                    Answer answer(1, k, true);
+                    searcher.ranked_top_k(&query, words, 1, k, total, 1, answer, stop);
+                    for (size_t i = 0; i < k; ++i) CHECK(equal(answer, i, items[i]));
+                }
+                for (const uint32_t radius : {0u, 2u, 64u}) {
+                    const Answer answer = searcher.ranked_radius(&query, words, 1, radius, total, 1, stop);
+                    size_t at = 0;
+                    for (const Item& item : items)
+                        if (item.distance <= radius) CHECK(equal(answer, at++, item));
+                    CHECK(answer.offsets[1] == int64_t(at));
+                }
+            }
         }
 }
 

@@ -72,7 +72,12 @@ class Answer: ...  # a capsule; only `answer_arrays` reads it
 
 def answer_arrays(
     answer: Answer,
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int32]]: ...
+) -> tuple[
+    npt.NDArray[np.int64],
+    npt.NDArray[np.int64],
+    npt.NDArray[np.int32],
+    npt.NDArray[np.int32] | None,
+]: ...
 
 class Segment:
     def __init__(self, arrays: dict[str, npt.NDArray[Any]], numbers: dict[str, Any]) -> None: ...
@@ -91,6 +96,15 @@ class Searcher:
         structure: str = "",
         timeout: float | None = None,
     ) -> Answer: ...
+    def ranked_radius(
+        self,
+        queries: npt.NDArray[Any],
+        ranks: npt.NDArray[Any],
+        radius: int,
+        total: bool,
+        n_threads: int,
+        timeout: float | None = None,
+    ) -> Answer: ...
     def count(
         self,
         queries: npt.NDArray[Any],
@@ -102,6 +116,15 @@ class Searcher:
     def top_k(
         self, queries: npt.NDArray[Any], k: int, n_threads: int, timeout: float | None = None
     ) -> tuple[Answer, dict[str, Any]]: ...
+    def ranked_top_k(
+        self,
+        queries: npt.NDArray[Any],
+        ranks: npt.NDArray[Any],
+        k: int,
+        total: bool,
+        n_threads: int,
+        timeout: float | None = None,
+    ) -> tuple[Answer, dict[str, Any]]: ...
 
 def build_segment(
     words: npt.NDArray[Any],
@@ -112,4 +135,5 @@ def build_segment(
     n_far: int,
     n_listed: int,
     budget: float,
+    ranks: npt.NDArray[Any] | None = None,
 ) -> tuple[dict[str, npt.NDArray[Any]], dict[str, Any]]: ...

@@ -80,7 +80,7 @@ class Matches:
     def _arrays(self) -> Held:
         held = self._held
         if not isinstance(held, tuple):
-            self._held = held = (*_native.answer_arrays(held), None)
+            self._held = held = _native.answer_arrays(held)
         return held
 
     @property

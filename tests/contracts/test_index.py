@@ -22,6 +22,9 @@ PLENTY = 1e9  # a budget that has room for everything
 SHAPES = ("clustered", "sparse", "dense", "one bucket", "zeros")
 
 n_bits_drawn = st.one_of(st.sampled_from([1, 2, 63, 64, 65, 128, 1024]), st.integers(1, 1024))
+# Each number of bytes that rank bits are stored in; few of them give many ties.
+n_rank_bits_drawn = st.sampled_from([0, 1, 2, 7, 8, 9, 16, 17, 32, 33, 64, 65, 200])
+orders = st.sampled_from(["nested", "total"])
 
 
 @contextlib.contextmanager
@@ -67,19 +70,27 @@ def random_ids(rng, n, kind):
 class Drawn:
     """Codes to store with their ids, and codes to search for."""
 
-    def __init__(self, items, queries, ids, signed):
-        self.items = Codes.from_dense(items, signed=signed)
-        self.queries = Codes.from_dense(queries, signed=signed)
+    def __init__(self, items, queries, ids, signed, ranks=(None, None)):
+        self.items = Codes.from_dense(items, signed=signed, rank=ranks[0])
+        self.queries = Codes.from_dense(queries, signed=signed, rank=ranks[1])
         self.ids, self.signed = ids, signed
-        self.farthest = self.items.n_bits * (2 if signed else 1)
+        self.farthest = self.items.n_bucket_bits * (2 if signed else 1)
 
     def __repr__(self):
         return f"Drawn({self.items!r}, {self.queries!r}, ids={self.ids.tolist()})"
 
 
+def random_ranks(rng, n, n_rank_bits):
+    """Return rank bits around a few centres, so that some are equal; None if there are no bits."""
+    if not n_rank_bits:
+        return None
+    centres = rng.random((3, n_rank_bits)) < 0.5
+    return centres[rng.integers(0, 3, n)] ^ (rng.random((n, n_rank_bits)) < 0.1)
+
+
 @st.composite
-def drawn_codes(draw, shapes=SHAPES):
-    """Draw items that clash and queries near and far from them."""
+def drawn_codes(draw, shapes=SHAPES, *, ranked=False):
+    """Draw items that clash and queries near and far from them, with rank bits if `ranked`."""
     signed, n_bits = draw(st.booleans()), draw(n_bits_drawn)
     shape = draw(st.sampled_from(shapes))
     n, n_queries = draw(st.integers(0, 60)), draw(st.integers(0, 5))
@@ -101,7 +112,9 @@ def drawn_codes(draw, shapes=SHAPES):
             queries[i] = items[rng.integers(n)]
     queries = flipped(rng, queries, draw(st.integers(0, 4)), signed)
     kinds = st.sampled_from(["rows", "unsorted", "negative", "wide", "extreme"])
-    return Drawn(items, queries, random_ids(rng, n, draw(kinds)), signed)
+    n_rank_bits = draw(n_rank_bits_drawn) if ranked else 0
+    ranks = [random_ranks(rng, len(part), n_rank_bits) for part in (items, queries)]
+    return Drawn(items, queries, random_ids(rng, n, draw(kinds)), signed, ranks)
 
 
 def radii(farthest):
@@ -116,6 +129,10 @@ def assert_equal(found, expected):
     np.testing.assert_array_equal(found.offsets, expected.offsets)
     np.testing.assert_array_equal(found.distances, expected.distances)
     np.testing.assert_array_equal(found.ids, expected.ids)
+    assert (found.rank_distances is None) == (expected.rank_distances is None)
+    if expected.rank_distances is not None:
+        np.testing.assert_array_equal(found.rank_distances, expected.rank_distances)
+        assert found.rank_distances.dtype == np.int32
     assert (found.offsets.dtype, found.ids.dtype, found.distances.dtype) == (
         np.int64,
         np.int64,
@@ -127,8 +144,10 @@ def assert_same_rows(found, expected):
     """Equal but for the order of ids at one distance: what a search without `sort` promises."""
     np.testing.assert_array_equal(found.offsets, expected.offsets)
     np.testing.assert_array_equal(found.distances, expected.distances)
+    assert found.rank_distances is None
     for (ids, distances), (expected_ids, _) in zip(found, expected, strict=True):
-        np.testing.assert_array_equal(ids[np.lexsort((ids, distances))], expected_ids)
+        by_id = np.lexsort((expected_ids, distances))
+        np.testing.assert_array_equal(ids[np.lexsort((ids, distances))], expected_ids[by_id])
 
 
 def built(items, ids, **options):
@@ -245,7 +264,7 @@ def test_every_structure_equals_the_reference(case, instruction_set):
 @pytest.mark.parametrize("memory", ["lean", "balanced", "fast"])
 def test_an_index_equals_the_reference(memory, instruction_set):
     @settings(deadline=None, max_examples=40)
-    @given(st.data(), drawn_codes(), st.sampled_from([0, 256]))
+    @given(st.data(), drawn_codes(ranked=True), st.sampled_from([0, 256]))
     def check(data, drawn, small):
         radius = data.draw(radii(drawn.farthest), "radius")
         k = data.draw(st.integers(1, len(drawn.items) + 3), "k")
@@ -257,14 +276,21 @@ def test_an_index_equals_the_reference(memory, instruction_set):
             expected = reference.search_radius(drawn.items, drawn.queries, radius, ids=drawn.ids)
             assert_equal(index.search_radius(drawn.queries, radius, sort=True), expected)
             assert_same_rows(index.search_radius(drawn.queries, radius), expected)
-            top = reference.search_top_k(drawn.items, drawn.queries, k, ids=drawn.ids)
-            assert_equal(index.search_top_k(drawn.queries, k), top)
+            for order in ("nested", "total"):
+                options = {"ids": drawn.ids, "order": order}
+                expected = reference.search_radius(drawn.items, drawn.queries, radius, **options)
+                found = index.search_radius(drawn.queries, radius, sort=True, order=order)
+                assert_equal(found, expected)
+                top = reference.search_top_k(drawn.items, drawn.queries, k, **options)
+                assert_equal(index.search_top_k(drawn.queries, k, order=order), top)
+            rows = np.arange(len(drawn.items))[::-2]
+            assert index.codes(drawn.ids[rows]) == drawn.items[rows]
 
     check()
 
 
 @settings(deadline=None, max_examples=60)
-@given(st.data(), drawn_codes(), st.sampled_from([0, 256]))
+@given(st.data(), drawn_codes(ranked=True), st.sampled_from([0, 256]))
 def test_counts_are_the_histogram_of_distances(data, drawn, small):
     radius = data.draw(st.integers(0, drawn.farthest + 3))
     with mock.patch.object(memory_settings, "SMALL", small):
@@ -278,8 +304,14 @@ def test_counts_are_the_histogram_of_distances(data, drawn, small):
 
 
 @settings(deadline=None, max_examples=80)
-@given(st.data(), drawn_codes(), st.sampled_from([0, 256]), st.sampled_from([-1.0, 0.02, 0.5, 1.0]))
-def test_a_filter_equals_a_search_among_the_allowed(data, drawn, small, few):
+@given(
+    st.data(),
+    drawn_codes(ranked=True),
+    orders,
+    st.sampled_from([0, 256]),
+    st.sampled_from([-1.0, 0.02, 0.5, 1.0]),
+)
+def test_a_filter_equals_a_search_among_the_allowed(data, drawn, order, small, few):
     """Whether the allowed are searched on their own (few) or in place (many)."""
     n = len(drawn.items)
     radius = data.draw(radii(drawn.farthest))
@@ -289,23 +321,23 @@ def test_a_filter_equals_a_search_among_the_allowed(data, drawn, small, few):
     rows = by_id[mask]
     with mock.patch.multiple(memory_settings, SMALL=small, FEW_ALLOWED=few):
         index = HammingIndex(drawn.items, drawn.ids)
-        within = reference.search_radius(
-            drawn.items[rows], drawn.queries, radius, ids=drawn.ids[rows]
-        )
-        top = reference.search_top_k(drawn.items[rows], drawn.queries, k, ids=drawn.ids[rows])
+        options = {"ids": drawn.ids[rows], "order": order}
+        within = reference.search_radius(drawn.items[rows], drawn.queries, radius, **options)
+        top = reference.search_top_k(drawn.items[rows], drawn.queries, k, **options)
         unknown = 7 * 2**50
         given_ids = np.concatenate([drawn.ids[rows], drawn.ids[rows], [unknown]])
         for allowed in (mask, given_ids):
-            found = index.search_radius(drawn.queries, radius, sort=True, allowed=allowed)
+            some = {"order": order, "allowed": allowed}
+            found = index.search_radius(drawn.queries, radius, sort=True, **some)
             assert_equal(found, within)
-            assert_equal(index.search_top_k(drawn.queries, k, allowed=allowed), top)
+            assert_equal(index.search_top_k(drawn.queries, k, **some), top)
             counts = index.count_radius(drawn.queries, min(radius, 9), allowed=allowed)
             for row, (_, distances) in zip(counts, within, strict=True):
                 assert row.sum() == (distances <= 9).sum()
 
 
 @settings(deadline=None, max_examples=60)
-@given(drawn_codes(), st.integers(0, 5), st.sampled_from([0, 256]))
+@given(drawn_codes(ranked=True), st.integers(0, 5), st.sampled_from([0, 256]))
 def test_duplicates_are_the_connected_components(drawn, radius, small):
     with mock.patch.object(memory_settings, "SMALL", small):
         found = HammingIndex(drawn.items, drawn.ids).duplicates(radius)
@@ -323,14 +355,14 @@ def test_duplicates_are_the_connected_components(drawn, radius, small):
 
 
 @settings(deadline=None, max_examples=40)
-@given(drawn_codes())
+@given(drawn_codes(ranked=True))
 def test_buckets_hold_every_item_once_beside_its_code(drawn):
     index = HammingIndex(drawn.items, drawn.ids)
     code_of = {int(i): row.tobytes() for i, row in zip(drawn.ids, drawn.items.words, strict=True)}
     seen = {}
     codes = []
     for code, ids in index.iter_buckets():
-        assert len(code) == 1
+        assert (len(code), code.n_rank_bits) == (1, 0)
         assert ids.dtype == np.int64
         assert np.all(ids[1:] > ids[:-1])
         codes.append(code.words.tobytes())
@@ -342,17 +374,19 @@ def test_buckets_hold_every_item_once_beside_its_code(drawn):
 
 
 @settings(deadline=None, max_examples=30)
-@given(drawn_codes(), st.integers(0, 6), st.integers(1, 70))
-def test_the_number_of_threads_changes_nothing(drawn, radius, k):
+@given(drawn_codes(ranked=True), orders, st.integers(0, 6), st.integers(1, 70))
+def test_the_number_of_threads_changes_nothing(drawn, order, radius, k):
     assume(len(drawn.queries) > 0)
     queries = Codes.concatenate([drawn.queries] * 60)  # more than a thread takes at a time
     index = HammingIndex(drawn.items, drawn.ids)
-    expected = reference.search_radius(drawn.items, queries, radius, ids=drawn.ids)
-    top = reference.search_top_k(drawn.items, queries, k, ids=drawn.ids)
+    options = {"ids": drawn.ids, "order": order}
+    expected = reference.search_radius(drawn.items, queries, radius, **options)
+    top = reference.search_top_k(drawn.items, queries, k, **options)
     for n_threads in (1, 2, 7):
-        found = index.search_radius(queries, radius, sort=True, n_threads=n_threads)
+        options = {"order": order, "n_threads": n_threads}
+        found = index.search_radius(queries, radius, sort=True, **options)
         assert_equal(found, expected)
-        assert_equal(index.search_top_k(queries, k, n_threads=n_threads), top)
+        assert_equal(index.search_top_k(queries, k, **options), top)
         counts = index.count_radius(queries, radius, n_threads=n_threads)
         np.testing.assert_array_equal(counts.sum(axis=1), expected.counts)
 
@@ -362,6 +396,7 @@ class Edits(RuleBasedStateMachine):
 
     @initialize(
         n_bits=n_bits_drawn,
+        n_rank_bits=n_rank_bits_drawn,
         signed=st.booleans(),
         memory=st.sampled_from(["lean", "balanced", "fast"]),
         small=st.sampled_from([0, 4, 256]),
@@ -369,11 +404,11 @@ class Edits(RuleBasedStateMachine):
         n=st.integers(0, 30),
         seed=st.integers(0, 2**32 - 1),
     )
-    def start(self, n_bits, signed, memory, small, many_dead, n, seed):
+    def start(self, n_bits, n_rank_bits, signed, memory, small, many_dead, n, seed):
         self.patch = mock.patch.multiple(memory_settings, SMALL=small, MANY_DEAD=many_dead)
         self.patch.start()
         self.rng = np.random.default_rng(seed)
-        self.n_bits, self.signed = n_bits, signed
+        self.n_rank_bits, self.signed = n_rank_bits, signed
         self.pool = np.concatenate(
             [
                 random_dense(self.rng, 4, n_bits, 6, signed),
@@ -392,7 +427,8 @@ class Edits(RuleBasedStateMachine):
 
     def codes(self, n):
         rows = flipped(self.rng, self.pool[self.rng.integers(0, len(self.pool), n)], 2, self.signed)
-        return Codes.from_dense(rows, signed=self.signed)
+        ranks = random_ranks(self.rng, n, self.n_rank_bits)
+        return Codes.from_dense(rows, signed=self.signed, rank=ranks)
 
     def new_ids(self, n):
         kinds = [0, -500, 2**32 - 250, 2**40]
@@ -406,13 +442,11 @@ class Edits(RuleBasedStateMachine):
         return self.rng.permutation(ids)[: round(share * len(ids))]
 
     def remember(self, codes, ids):
-        self.stored.update(zip(ids.tolist(), codes.words, strict=True))
+        self.stored.update(zip(ids.tolist(), codes, strict=True))
 
     def contents(self):
         ids = np.array(list(self.stored), np.int64)
-        words = np.array(list(self.stored.values()), np.uint64)
-        n_words = self.codes(0).words.shape[1]
-        return Codes(words.reshape(-1, n_words), self.n_bits, signed=self.signed), ids
+        return Codes.concatenate([self.codes(0), *self.stored.values()]), ids
 
     @rule(n=st.integers(0, 40))
     def add(self, n):
@@ -449,15 +483,15 @@ class Edits(RuleBasedStateMachine):
         with pytest.raises(hamming.InvalidInputError, match=f"hold {ids[-1]}, which is not in the"):
             self.index.update(self.codes(len(ids)), ids)
 
-    @rule(radius=st.integers(0, 5), k=st.integers(1, 50))
-    def filter(self, radius, k):
+    @rule(radius=st.integers(0, 5), k=st.integers(1, 50), order=orders)
+    def filter(self, radius, k, order):
         items, ids = self.contents()
         kept = self.rng.random(len(ids)) < self.rng.random()
-        queries = self.codes(2)
-        found = self.index.search_radius(queries, radius, sort=True, allowed=ids[kept])
-        assert_equal(found, reference.search_radius(items[kept], queries, radius, ids=ids[kept]))
-        found = self.index.search_top_k(queries, k, allowed=kept[np.argsort(ids)])
-        assert_equal(found, reference.search_top_k(items[kept], queries, k, ids=ids[kept]))
+        queries, options = self.codes(2), {"ids": ids[kept], "order": order}
+        found = self.index.search_radius(queries, radius, sort=True, order=order, allowed=ids[kept])
+        assert_equal(found, reference.search_radius(items[kept], queries, radius, **options))
+        found = self.index.search_top_k(queries, k, order=order, allowed=kept[np.argsort(ids)])
+        assert_equal(found, reference.search_top_k(items[kept], queries, k, **options))
 
     @rule(radius=st.integers(0, 2))
     def group(self, radius):
@@ -475,13 +509,16 @@ class Edits(RuleBasedStateMachine):
         assert len(self.index) == len(self.stored)
         np.testing.assert_array_equal(self.index.ids, np.sort(ids))
         queries = self.codes(3)
-        farthest = self.n_bits * (2 if self.signed else 1)
-        for radius in (0, int(self.rng.integers(1, 4)), int(self.rng.integers(0, farthest + 1))):
-            found = self.index.search_radius(queries, radius, sort=True)
-            assert_equal(found, reference.search_radius(items, queries, radius, ids=ids))
-        k = int(self.rng.integers(1, len(ids) + 3))
-        expected = reference.search_top_k(items, queries, k, ids=ids)
-        assert_equal(self.index.search_top_k(queries, k), expected)
+        assert self.index.codes(ids) == items
+        farthest = items.n_bucket_bits * (2 if self.signed else 1)
+        for order in ("nested", "total"):
+            options = {"ids": ids, "order": order}
+            for radius in (0, *self.rng.integers([1, 0], [4, farthest + 1])):
+                found = self.index.search_radius(queries, radius, sort=True, order=order)
+                assert_equal(found, reference.search_radius(items, queries, radius, **options))
+            k = int(self.rng.integers(1, len(ids) + 3))
+            expected = reference.search_top_k(items, queries, k, **options)
+            assert_equal(self.index.search_top_k(queries, k, order=order), expected)
 
 
 Edits.TestCase.settings = settings(deadline=None, max_examples=40, stateful_step_count=15)
@@ -535,6 +572,32 @@ def test_thousands_of_codes_equal_the_reference(many, memory, instruction_set):
                 np.testing.assert_array_equal(found.ids, expected.ravel(), str(name))
                 expected = np.take_along_axis(rows[:, by_id], order[:, :k], axis=1)
                 np.testing.assert_array_equal(found.distances, expected.ravel())
+
+
+@pytest.mark.parametrize("instruction_set", INSTRUCTION_SETS)
+@pytest.mark.parametrize("n_rank_bits", [1, 8, 12, 32, 64, 100])
+def test_rank_bits_order_thousands_of_items_as_in_the_reference(many, n_rank_bits, instruction_set):
+    rng = np.random.default_rng(n_rank_bits)
+    for name in ("64-unsigned-clustered", "48-signed-sparse"):
+        drawn = many[name]
+        ranks = [rng.random((len(c), n_rank_bits)) < 0.5 for c in (drawn.items, drawn.queries)]
+        items, queries = (
+            Codes.from_dense(codes.to_dense(), signed=drawn.signed, rank=rank)
+            for codes, rank in zip((drawn.items, drawn.queries[:20]), (ranks[0], ranks[1][:20]), strict=True)
+        )
+        with using(instruction_set):
+            index = HammingIndex(items[300:], drawn.ids[300:])
+            index.add(items[:300], drawn.ids[:300])
+            index.update(items[[7, 2000]], drawn.ids[[7, 2000]])
+            for order in ("nested", "total"):
+                options = {"ids": drawn.ids, "order": order}
+                for radius in (0, 2, 40):
+                    expected = reference.search_radius(items, queries, radius, **options)
+                    found = index.search_radius(queries, radius, sort=True, order=order)
+                    assert_equal(found, expected)
+                for k in (1, 10, 600, 4000):
+                    expected = reference.search_top_k(items, queries, k, **options)
+                    assert_equal(index.search_top_k(queries, k, order=order), expected)
 
 
 @pytest.mark.parametrize("instruction_set", INSTRUCTION_SETS)
@@ -652,6 +715,6 @@ def test_a_radius_beyond_every_distance_is_none_too_large_for_the_core():
     found = _native.Searcher([segment]).radius(
         codes.words, radius=2**32 - 1, sort=True, n_threads=1
     )
-    offsets, _, distances = _native.answer_arrays(found)
+    offsets, _, distances, _ = _native.answer_arrays(found)
     assert offsets.tolist() == [0, 3, 6, 9]
     assert distances.tolist() == [0, 1, 3, 0, 2, 3, 0, 1, 2]

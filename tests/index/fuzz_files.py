@@ -13,6 +13,7 @@ import numpy as np
 from kinhash import Codes, HammingIndex
 from kinhash.errors import FormatError, KinhashError
 from kinhash.index import file
+from kinhash.index.reference import ORDERS
 
 PATIENCE = 60  # seconds for all questions to one small file
 STRUCTURES = ("lookup", "deletions", "chunks", "groups", "scan", "neighbours")
@@ -84,12 +85,14 @@ def ask_everything(path, queries):
         index.explain(queries, radius=radius)
         index.search_radius(queries, radius, allowed=np.arange(0, n, 3))
     index.search_radius(queries, index.n_bits)
-    for k in (1, 10, n, n + 1):
-        matches = index.search_top_k(queries, k)
-        # Nothing is left unwritten: an id of the file, or -1 where it leads to too few.
-        assert np.isin(matches.ids, np.append(index._state.segments[0].ids, -1)).all()
-        assert ((matches.ids == -1) == (matches.distances == -1)).all() or -1 in index.ids
-    index.explain(queries, k=3)
+    for order in ORDERS:
+        index.search_radius(queries, 3, sort=True, order=order)
+        for k in (1, 10, n, n + 1):
+            matches = index.search_top_k(queries, k, order=order)
+            # Nothing is left unwritten: an id of the file, or -1 where it leads to too few.
+            assert np.isin(matches.ids, np.append(index._state.segments[0].ids, -1)).all()
+            assert ((matches.ids == -1) == (matches.distances == -1)).all() or -1 in index.ids
+        index.explain(queries, k=3, order=order)
     ask(lambda: list(index.iter_buckets()))
     ask(lambda: index.codes(index.ids[::-1]))
     ask(lambda: [i in index for i in (0, 1, 10**12)])
@@ -110,11 +113,15 @@ def main(folder, rounds, seed):
     for original in sorted(p for p in Path(folder).iterdir() if p.is_file()):
         raw = np.fromfile(original, np.uint8)
         stored = file.read(original, mmap=False)
-        words = stored.arrays["codes"].reshape(-1, stored.numbers["n_words"])
-        settings = {name: stored.header[name] for name in ("n_bits", "signed")}
-        near = Codes(words[rng.integers(0, len(words), 12)], **settings)
-        far = Codes.from_dense(rng.random((4, settings["n_bits"])) < 0.1, signed=settings["signed"])
-        queries = Codes(np.concatenate([near.words, far.words]), **settings)
+        index = HammingIndex.load(original)
+        near = index.codes(rng.choice(index.ids, 12))
+        n_rank_bits = index.n_rank_bits
+        far = Codes.from_dense(
+            rng.random((4, index.n_bits - n_rank_bits)) < 0.1,
+            signed=index.signed,
+            rank=rng.random((4, n_rank_bits)) < 0.5 if n_rank_bits else None,
+        )
+        queries = Codes.concatenate([near, far])
         sections = [s for s in stored.header["sections"] if s["length"]]
         for turn in range(rounds):
             for section in sections:

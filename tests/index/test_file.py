@@ -16,7 +16,7 @@ import pytest
 import kinhash
 from kinhash import Codes, HammingIndex, _native
 from kinhash.errors import FormatError, InvalidInputError
-from kinhash.index import file
+from kinhash.index import file, reference
 from kinhash.index.memory import MEMORY
 
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -32,6 +32,12 @@ def clustered(rng, n, n_bits=64, *, signed=False, n_active=5):
     if signed:
         dense *= rng.choice(np.array([-1, 1], np.int8), n_bits)
     return Codes.from_dense(dense, signed=signed)
+
+
+def ranked(rng, codes, n_rank_bits=32):
+    """The same buckets with rank bits."""
+    rank = rng.random((len(codes), n_rank_bits)) < 0.5
+    return Codes.from_dense(codes.to_dense(), signed=codes.signed, rank=rank)
 
 
 def dense_codes(rng, n, n_bits=64):
@@ -53,7 +59,8 @@ def saved(index, tmp_path):
 def answers(index, queries):
     found = [index.search_radius(queries, radius, sort=True) for radius in (0, 1, 2, 3, 9)]
     found += [index.search_top_k(queries, k) for k in (1, 7)]
-    return [part.tolist() for m in found for part in (m.offsets, m.ids, m.distances)]
+    found += [index.search_top_k(queries, 7, order="total")]
+    return [part.tolist() for m in found for part in m._arrays() if part is not None]
 
 
 @pytest.mark.parametrize("mmap", [True, False])
@@ -69,6 +76,23 @@ def test_a_saved_index_answers_alike(tmp_path, rng, n_bits, signed, memory, mmap
     assert (len(loaded), loaded.n_codes) == (len(index), index.n_codes)
     assert loaded.ids.tolist() == sorted(ids.tolist())
     assert answers(loaded, codes[:30]) == answers(index, codes[:30])
+
+
+@pytest.mark.parametrize("mmap", [True, False])
+@pytest.mark.parametrize("n_rank_bits", [1, 8, 9, 20, 32, 33, 64, 100])
+def test_rank_bits_come_back(tmp_path, rng, n_rank_bits, mmap):
+    codes = ranked(rng, clustered(rng, 400, 40), n_rank_bits)
+    index = HammingIndex(codes, rng.permutation(10**6)[:400])
+    index.save(tmp_path / "index.kinhash")
+    loaded = HammingIndex.load(tmp_path / "index.kinhash", mmap=mmap)
+    assert (loaded.n_bits, loaded.n_rank_bits) == (40 + n_rank_bits, n_rank_bits)
+    assert loaded.codes(index.ids) == index.codes(index.ids)
+    assert answers(loaded, codes[:30]) == answers(index, codes[:30])
+    loaded.add(codes[:9], np.arange(9) - 100)
+    loaded.remove(loaded.ids[20:40])
+    loaded.save(tmp_path / "index.kinhash")
+    again = HammingIndex.load(tmp_path / "index.kinhash", mmap=mmap)
+    assert again.codes(loaded.ids) == loaded.codes(loaded.ids)
 
 
 @pytest.mark.parametrize("n", [0, 1, 5])
@@ -226,14 +250,14 @@ def test_foreign_files_are_refused(tmp_path, content):
     [
         (0, "Build the index again from its codes"),
         (1, "Build the index again from its codes"),
-        (3, "Upgrade kinhash"),
+        (4, "Upgrade kinhash"),
     ],
 )
 def test_another_format_is_refused_with_what_to_do(saved, version, advice):
     raw = bytearray(saved.read_bytes())
     raw[8] = version
     saved.write_bytes(raw)
-    message = rf"of format {version}; this release reads format 2\. {advice}\.$"
+    message = rf"of format {version}; this release reads formats 2 to 3\. {advice}\.$"
     with pytest.raises(FormatError, match=message):
         HammingIndex.load(saved)
 
@@ -265,7 +289,8 @@ def rewrite(path, change):
     """Write the same index with other arrays or numbers, checksums and all."""
     stored = file.read(path, mmap=False, verify=False)
     arrays = {name: array.copy() for name, array in stored.arrays.items()}
-    settings = {name: stored.header[name] for name in ("n_bits", "signed", "memory")}
+    names = ("n_bits", "n_rank_bits", "signed", "memory")
+    settings = {name: stored.header[name] for name in names}
     numbers = dict(stored.numbers)
     change(arrays, numbers, settings)
     file.write(path, arrays, numbers, **settings)
@@ -319,6 +344,26 @@ def test_lengths_that_do_not_fit_are_refused_even_unverified(saved, change, mess
     rewrite(saved, change)
     with pytest.raises(FormatError, match=message):
         HammingIndex.load(saved, verify=False)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (cut("ranks"), "ranks do not fit the ids"),
+        (setting("numbers", "rank_bytes", 8), "20 rank bits take 4 bytes, the file says 8"),
+        (setting("numbers", "rank_bytes", 0), "20 rank bits take 4 bytes, the file says 0"),
+        (setting("settings", "n_rank_bits", 0), "84 bits take 2 words, the file says 1"),
+        (setting("settings", "n_rank_bits", 84), "`n_rank_bits` must be below 84, got 84"),
+        (setting("settings", "n_rank_bits", 40), "40 rank bits take 8 bytes, the file says 4"),
+        (setting("settings", "n_rank_bits", "x"), "no count"),
+    ],
+)
+def test_rank_bits_that_do_not_fit_are_refused_even_unverified(tmp_path, rng, change, message):
+    path = tmp_path / "index.kinhash"
+    HammingIndex(ranked(rng, clustered(rng, 300), 20)).save(path)
+    rewrite(path, change)
+    with pytest.raises(FormatError, match=message):
+        HammingIndex.load(path, verify=False)
 
 
 # Killed and damaged
@@ -381,6 +426,8 @@ def save_all_kinds(folder, rng):
     HammingIndex(clustered(rng, 400, 70, signed=True), memory="fast").save(folder / "signed")
     HammingIndex(dense_codes(rng, 500), memory="balanced").save(folder / "dense")
     HammingIndex(clustered(rng, 50), memory="fast").save(folder / "small")
+    HammingIndex(ranked(rng, clustered(rng, 400, 32))).save(folder / "ranked")
+    HammingIndex(ranked(rng, clustered(rng, 200, 32), 70)).save(folder / "wide ranks")
     headers = [file.read_header(path) for path in folder.iterdir()]
     filled = {s["name"] for header in headers for s in header["sections"] if s["length"]}
     assert filled == file.SECTIONS.keys()
@@ -401,15 +448,33 @@ def test_many_damaged_files_never_crash_unverified(tmp_path, rng):
 # Golden
 
 
+def golden_ranks(n):
+    """20 rank bits for each of n items."""
+    return (np.arange(n, dtype=np.uint64) * np.uint64(2654435761) >> np.uint64(7)) % 2**20
+
+
 @pytest.mark.parametrize("version", sorted(p.parent.name for p in GOLDEN.glob("*/index.kinhash")))
 def test_files_of_every_past_format_answer_for_ever(version):
-    """Made from the codes beside it, twice over: enough items for every structure to be built.
+    """Made from the codes of v2, twice over: enough items for every structure to be built.
 
-    codes = kinhash.load("codes.kinhash").codes.words
-    HammingIndex(Codes(np.tile(codes, (2, 1)), 24), 10 * np.arange(400), memory="fast").save(...)
+    words = np.tile(kinhash.load("v2/codes.kinhash").codes.words, (2, 1))
+    HammingIndex(Codes(words, 24), 10 * np.arange(400), memory="fast").save("v2/index.kinhash")
+    ranked = Codes(words, 44, rank_words=golden_ranks(400)[:, None], n_rank_bits=20)
+    HammingIndex(ranked, 10 * np.arange(400), memory="fast").save("v3/index.kinhash")
     """
     index = HammingIndex.load(GOLDEN / version / "index.kinhash", verify=True)
-    codes = kinhash.load(GOLDEN / version / "codes.kinhash").codes
+    codes = kinhash.load(GOLDEN / "v2" / "codes.kinhash").codes
+    if version != "v2":
+        words, ranks = np.tile(codes.words, (2, 1)), golden_ranks(400)[:, None]
+        ranked_codes = Codes(words, 44, rank_words=ranks, n_rank_bits=20)
+        assert index.codes(10 * np.arange(400)) == ranked_codes
+        for order in reference.ORDERS:
+            options = {"ids": 10 * np.arange(400), "order": order}
+            expected = reference.search_top_k(ranked_codes, ranked_codes, 9, **options)
+            found = index.search_top_k(ranked_codes, 9, order=order)
+            assert found.ids.tolist() == expected.ids.tolist()
+            assert found.rank_distances.tolist() == expected.rank_distances.tolist()
+        return
     assert index.ids.tolist() == list(range(0, 20 * len(codes), 10))
     words = np.tile(codes.words, (2, 1))
     for radius in range(5):
@@ -425,12 +490,14 @@ def test_files_of_every_past_format_answer_for_ever(version):
 def test_an_index_can_be_read_as_the_format_says(tmp_path, monkeypatch):
     text = (GOLDEN.parents[1] / "docs" / "formats.md").read_text("utf-8")
     monkeypatch.chdir(tmp_path)
-    shutil.copy(GOLDEN / "v2" / "index.kinhash", tmp_path)
+    shutil.copy(GOLDEN / "v3" / "index.kinhash", tmp_path)
     found = {}
     exec(re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)[-1], found)  # noqa: S102
     codes = kinhash.load(GOLDEN / "v2" / "codes.kinhash").codes
     assert np.array_equal(found["words"], codes.words[found["ids"] // 10 % len(codes)])
     assert sorted(found["ids"]) == list(range(0, 4000, 10))
+    expected = golden_ranks(400)[found["ids"] // 10].astype("<u4").view(np.uint8)
+    assert found["ranks"].ravel().tolist() == expected.tolist()
     blank = found["raw"][:12] + bytes(4) + found["raw"][16 : 24 + found["length"]]
     assert zlib.crc32(blank) == found["checksum"]
     header = file.read_header("index.kinhash")

@@ -9,13 +9,14 @@ import subprocess
 import sys
 import threading
 import weakref
+from functools import partial
 from unittest import mock
 
 import numpy as np
 import pytest
 
 from kinhash.codes import Codes
-from kinhash.errors import InvalidInputError
+from kinhash.errors import InvalidInputError, SearchTimeout
 from kinhash.index import hamming, reference
 from kinhash.index import memory as memory_settings
 from kinhash.index.hamming import HammingIndex
@@ -1129,3 +1130,136 @@ def test_the_encoder_is_named_by_a_string(made_by):
     message = f"`made_by` must be a string or None, got {type(made_by).__name__}."
     with pytest.raises(InvalidInputError, match=message):
         HammingIndex(STAIRS, made_by=made_by)
+
+
+# Rank bits
+
+NESTED = Codes.from_dense(
+    [[1, 0, 0, 0], [1, 0, 0, 0], [1, 0, 0, 0], [1, 1, 0, 0], [0, 0, 1, 1]],
+    rank=[[1, 1, 1], [0, 0, 1], [0, 0, 0], [0, 0, 0], [0, 0, 0]],
+)
+
+
+@pytest.fixture
+def nested():
+    return HammingIndex(NESTED, [5, 4, 3, 2, 1])
+
+
+def test_rank_bits_order_what_the_bucket_finds(nested):
+    query = NESTED[2]
+    assert (nested.n_bits, nested.n_rank_bits, nested.n_codes) == (7, 3, 3)
+    found = nested.search_top_k(query, 4)
+    assert found.ids.tolist() == [3, 4, 5, 2]
+    assert found.distances.tolist() == [0, 0, 0, 1]
+    assert found.rank_distances.tolist() == [0, 1, 3, 0]
+    assert found.rank_distances.dtype == np.int32
+    total = nested.search_top_k(query, 4, order="total")
+    assert total.ids.tolist() == [3, 2, 4, 1]
+    assert total.distances.tolist() == [0, 1, 0, 3]
+    assert total.rank_distances.tolist() == [0, 0, 1, 0]
+    within = nested.search_radius(query, 1, sort=True)
+    assert within.ids.tolist() == [3, 4, 5, 2]
+    within = nested.search_radius(query, 1, sort=True, order="total")
+    assert within.ids.tolist() == [3, 2, 4, 5]
+    assert within.rank_distances.tolist() == [0, 0, 1, 3]
+
+
+def test_without_sort_no_rank_distance_is_computed(nested):
+    found = nested.search_radius(NESTED[2], 1)
+    assert found.rank_distances is None
+    assert found.distances.tolist() == [0, 0, 0, 1]
+    assert sorted(found.ids.tolist()) == [2, 3, 4, 5]
+    assert nested.count_radius(NESTED[2], 3).tolist() == [[3, 1, 0, 1]]
+
+
+def test_rank_bits_take_part_in_nothing_else(nested):
+    assert [group.tolist() for group in nested.duplicates()] == [[3, 4, 5]]
+    buckets = {ids[0]: code for code, ids in nested.iter_buckets()}
+    assert buckets[3] == NESTED[:1].without_rank()
+    flat = HammingIndex(NESTED.without_rank(), [5, 4, 3, 2, 1])
+    assert flat.search_top_k(NESTED.without_rank(), 3).rank_distances is None
+    assert nested.n_bytes == flat.n_bytes + 5
+
+
+@pytest.mark.parametrize(("n_rank_bits", "n_bytes"), [(8, 1), (9, 2), (32, 4), (33, 8), (65, 16)])
+def test_rank_bits_take_as_few_bytes_as_they_can(rng, n_rank_bits, n_bytes):
+    bucket, rank = rng.random((500, 32)) < 0.1, rng.random((500, n_rank_bits)) < 0.5
+    flat, index = (HammingIndex(Codes.from_dense(bucket, rank=r)) for r in (None, rank))
+    assert index.n_bytes - flat.n_bytes == 500 * n_bytes
+    assert index.codes(np.arange(500)).rank_to_dense().tolist() == rank.astype(int).tolist()
+
+
+def test_without_rank_bits_both_orders_are_by_distance_and_id(stairs):
+    for k in (1, 3):
+        nested, total = (stairs.search_top_k(STAIRS, k, order=o) for o in ("nested", "total"))
+        assert as_lists(nested) == as_lists(total)
+        assert total.rank_distances is None
+    total = stairs.search_radius(STAIRS, 2, sort=True, order="total")
+    assert as_lists(total) == as_lists(stairs.search_radius(STAIRS, 2, sort=True))
+
+
+def test_rank_bits_survive_copies_pickles_and_changes(nested):
+    for same in (copy.copy(nested), copy.deepcopy(nested), pickle.loads(pickle.dumps(nested))):
+        assert same.codes([1, 2, 3, 4, 5]) == NESTED[::-1]
+        same.add(NESTED[:1], [0])
+        same.update(NESTED[:1], [3])
+        same.remove([5])
+        assert same.codes([0, 3, 4]) == NESTED[[0, 0, 1]]
+        found = same.search_top_k(NESTED[0], 3)
+        assert found.ids.tolist() == [0, 3, 4]
+        assert found.rank_distances.tolist() == [0, 0, 2]
+    assert nested.codes([3]) == NESTED[2]
+    assert "n_bits=7, n_rank_bits=3" in repr(nested)
+
+
+def test_memory_of_an_answer_with_rank_distances_is_reused(nested):
+    found = nested.search_top_k(NESTED, 2)
+    expected = [part.tolist() for part in found._arrays()]
+    for _ in range(3):
+        found = nested.search_top_k(NESTED, 2, out=found)
+        assert [part.tolist() for part in found._arrays()] == expected
+    assert nested.search_radius(NESTED, 0, out=found).rank_distances is None
+
+
+@pytest.mark.parametrize(
+    ("queries", "message"),
+    [
+        (NESTED.without_rank(), r"`queries` have 0 rank bits but the index .* 3.*without_rank\(\)"),
+        (Codes.from_dense(np.eye(4), rank=np.eye(4)), r"`queries` have 4 rank bits but .* with 3"),
+        (Codes.from_dense(np.eye(5), rank=np.ones((5, 3))), r"`queries` have 5 bits but the index"),
+        (Codes.from_dense(np.eye(5), rank=np.ones((5, 2))), r"`queries` have 5 bits but the index"),
+    ],
+)
+def test_queries_with_other_rank_bits_are_refused(nested, queries, message):
+    for search in (nested.search_radius, nested.search_top_k, nested.count_radius):
+        with pytest.raises(InvalidInputError, match=message):
+            search(queries, 1)
+    with pytest.raises(InvalidInputError, match=message.replace("queries", "codes")):
+        nested.add(queries, np.arange(len(queries)) + 10)
+
+
+def test_queries_with_rank_bits_are_refused_by_an_index_without_them(stairs):
+    queries = Codes.from_dense(STAIRS.to_dense(), rank=np.ones((len(STAIRS), 2)))
+    with pytest.raises(InvalidInputError, match=r"have 2 rank bits but .* with 0.*without_rank\(\)"):
+        stairs.search_top_k(queries, 1)
+
+
+def test_an_order_of_another_name_is_refused(nested):
+    for search in (nested.search_top_k, partial(nested.search_radius, sort=True)):
+        with pytest.raises(InvalidInputError, match="'sum'"):
+            search(NESTED, 1, order="sum")
+    with pytest.raises(InvalidInputError, match=r"`order` 'total' .* sort=True"):
+        nested.search_radius(NESTED, 1, order="total")
+    with pytest.raises(InvalidInputError, match="'sum'"):
+        nested.explain(NESTED, k=1, order="sum")
+
+
+@pytest.mark.parametrize("order", ["nested", "total"])
+def test_an_order_by_rank_is_explained_and_gives_up_in_time(rng, order):
+    bucket, rank = rng.random((60_000, 30)) < 0.3, rng.random((60_000, 32)) < 0.5
+    index = HammingIndex(codes := Codes.from_dense(bucket, rank=rank))
+    assert "The 3 nearest for 5 queries" in index.explain(codes[:5], k=3, order=order)
+    with pytest.raises(SearchTimeout):
+        index.search_top_k(codes, 100, order=order, timeout=0.01)
+    with pytest.raises(SearchTimeout):
+        index.search_radius(codes, 15, sort=True, order=order, timeout=0.01)

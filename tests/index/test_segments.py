@@ -41,14 +41,15 @@ def test_positions_are_where_the_ids_stand_and_minus_one_where_there_is_none(seg
 def test_no_id_is_found_in_an_empty_segment():
     empty = Segment.build(WORDS[:0], IDS[:0], structures("fast"))
     assert empty.positions(np.array([0, -1, 5])).tolist() == [-1, -1, -1]
-    assert [part.tolist() for part in empty.contents()] == [[], []]
+    assert [part.tolist() for part in empty.contents()] == [[], [], []]
 
 
 def test_what_is_removed_no_longer_counts_and_the_segment_before_is_as_it_was(segment):
     left = segment.without(np.array([0, 2]))
     assert (left.n_items, left.n_alive) == (4, 2)
     assert left.positions(IDS).tolist() == [1, -1, -1, 3]
-    assert [part.tolist() for part in left.contents()] == [[[0b100], [0b111]], [7, 2**40]]
+    assert [part.tolist() for part in left.contents()[:2]] == [[[0b100], [0b111]], [7, 2**40]]
+    assert left.alive_ids.tolist() == [7, 2**40]
     assert left.without(np.array([1])).contents()[1].tolist() == [2**40]
     assert (segment.n_alive, segment.positions(IDS).tolist()) == (4, [1, 2, 0, 3])
 
@@ -64,7 +65,7 @@ def test_a_state_searches_what_counts_in_all_of_its_segments(segment):
     assert state.n_items == 4
     query = Codes(WORDS[:1], 3).words
     answer = state.searcher.radius(query, 1, sort=True, n_threads=1)
-    offsets, ids, distances = _native.answer_arrays(answer)
+    offsets, ids, distances, _ = _native.answer_arrays(answer)
     assert (offsets.tolist(), ids.tolist(), distances.tolist()) == ([0, 3], [5, 7, -3], [0, 0, 1])
 
 

@@ -30,7 +30,8 @@ def rewrite(path, change):
     """Write the same index with other arrays or numbers, checksums and all."""
     stored = file.read(path, mmap=False, verify=False)
     arrays = {name: array.copy() for name, array in stored.arrays.items()}
-    settings = {name: stored.header[name] for name in ("n_bits", "signed", "memory")}
+    names = ("n_bits", "n_rank_bits", "signed", "memory")
+    settings = {name: stored.header[name] for name in names}
     numbers = dict(stored.numbers)
     change(arrays, numbers, settings)
     file.write(path, arrays, numbers, **settings)
@@ -99,6 +100,17 @@ def test_unsound_chunks_are_found(tmp_path, rng, change, message):
     rewrite(path, change)
     with pytest.raises(FormatError, match=message):
         HammingIndex.load(path)
+
+
+def test_bits_beyond_the_rank_bits_are_found(tmp_path, rng):
+    path = tmp_path / "index.kinhash"
+    ranks = rng.random((300, 20)) < 0.5
+    HammingIndex(Codes.from_dense(rng.random((300, 40)) < 0.1, rank=ranks)).save(path)
+    assert len(HammingIndex.load(path, verify=True)) == 300
+    rewrite(path, put("ranks", 4 * 7 + 2, 0x10))
+    with pytest.raises(FormatError, match="`ranks` set bits beyond 20 rank bits"):
+        HammingIndex.load(path, verify=True)
+    HammingIndex.load(path, verify=False)
 
 
 @pytest.mark.parametrize("shift", [0, 2**40])

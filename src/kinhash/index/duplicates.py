@@ -47,7 +47,7 @@ def _components(segment: Segment, radius: int, wanted: Structures) -> Array:
     for start in range(0, n_codes, QUERIES):
         chunk = np.ascontiguousarray(words[start : start + QUERIES])
         answer = searcher.radius(chunk, radius, sort=False, n_threads=default_threads())
-        starts, near, _ = _native.answer_arrays(answer)
+        starts, near, *_ = _native.answer_arrays(answer)
         rows = np.arange(start, start + len(chunk))
         links.append(np.stack([np.repeat(rows, np.diff(starts)), near]))
     left, right = np.concatenate(links, axis=1)

@@ -19,13 +19,14 @@ import numpy as np
 
 from kinhash import _native, storage
 from kinhash.arrays import Array
-from kinhash.codes import MAX_BITS
+from kinhash.codes import MAX_BITS, words_per_code
 from kinhash.errors import FormatError, InvalidInputError
 from kinhash.index import verification
 from kinhash.index.memory import MEMORY
+from kinhash.index.segments import rank_bytes
 from kinhash.index.verification import require
 
-FORMAT = 2
+FORMAT = 3  # format 2 has no rank bits
 VERIFIED_BELOW = 256 * 2**20  # bytes up to which a file is verified unless told otherwise
 
 # The arrays of a segment in the order of the file, and its numbers: the core declares both.
@@ -61,6 +62,7 @@ def write(
     signed: bool,
     memory: str,
     made_by: str | None = None,
+    n_rank_bits: int = 0,
 ) -> None:
     """Write the arrays and numbers of one segment to `path`, all or nothing, without a copy.
 
@@ -81,6 +83,7 @@ def write(
         "kind": "index",
         "kinhash": storage.VERSION,
         "n_bits": n_bits,
+        "n_rank_bits": n_rank_bits,
         "signed": signed,
         "memory": memory,
         "made_by": made_by,
@@ -147,6 +150,8 @@ def read_header(path: str | os.PathLike[str]) -> dict[str, Any]:
         raise InvalidInputError(f"Cannot read {path}: {storage.reason(error)}.") from error
     try:
         header = json.loads(text)
+        if version == 2:
+            header = _without_rank_bits(header)
         _check_header(header)
         end = max(_padded(_end(section)) for section in header["sections"])
     except KeyError as error:
@@ -168,11 +173,12 @@ def _header_text(path: Path, file: BinaryIO, size: int) -> tuple[int, bytes]:
     if len(start) < _START.size:
         raise _short(path, f"the first {_START.size} bytes", size)
     _, version, checksum, length = _START.unpack(start)
-    if version != FORMAT:
+    if not 2 <= version <= FORMAT:
         # Format 1 was never released, so no release has to read it.
         advice = "Upgrade kinhash." if version > FORMAT else "Build the index again from its codes."
         raise FormatError(
-            f"{path} is an index of format {version}; this release reads format {FORMAT}. {advice}"
+            f"{path} is an index of format {version}; this release reads formats 2 to {FORMAT}. "
+            f"{advice}"
         )
     if length > _LONGEST_HEADER:
         raise _damaged(path, f"its header has {length} bytes, at most {_LONGEST_HEADER} fit")
@@ -185,6 +191,19 @@ def _header_text(path: Path, file: BinaryIO, size: int) -> tuple[int, bytes]:
             path, f"the checksum of its header is {found:08x}, the file says {checksum:08x}"
         )
     return version, text
+
+
+def _without_rank_bits(header: dict[str, Any]) -> dict[str, Any]:
+    """Return a header of format 2 as one of format 3, with an empty section of rank bits."""
+    sections = header["sections"]
+    at = [section["name"] for section in sections].index("slots")
+    none = {"name": "ranks", "dtype": SECTIONS["ranks"], "length": 0, "crc32": "00000000"}
+    return {
+        **header,
+        "n_rank_bits": 0,
+        "numbers": {**header["numbers"], "rank_bytes": 0},
+        "sections": [*sections[:at], {**none, "offset": sections[at]["offset"]}, *sections[at:]],
+    }
 
 
 def read(path: str | os.PathLike[str], *, mmap: bool = True, verify: bool | None = None) -> Stored:
@@ -230,6 +249,7 @@ def read(path: str | os.PathLike[str], *, mmap: bool = True, verify: bool | None
                 segment,
                 n_bits=header["n_bits"],
                 signed=header["signed"],
+                n_rank_bits=header["n_rank_bits"],
             )
     except (ValueError, TypeError) as error:
         raise FormatError(f"{path}: the arrays do not fit: {str(error).rstrip('.')}.") from error
@@ -283,8 +303,8 @@ def _check_header(header: dict[str, Any]) -> None:
         require(type(header[name]) is kind, f"`{name}` is {reprlib.repr(header[name])}")
     require(all(type(s) is dict for s in header["sections"]), "a section is no object")
     require(all(type(s["crc32"]) is str for s in header["sections"]), "a checksum is no string")
-    n_bits, numbers = header["n_bits"], header["numbers"]
-    whole = [n_bits, header["n_items"], header["n_codes"]]
+    n_bits, n_rank_bits, numbers = header["n_bits"], header["n_rank_bits"], header["numbers"]
+    whole = [n_bits, n_rank_bits, header["n_items"], header["n_codes"]]
     whole += [
         value for section in header["sections"] for value in (section["length"], section["offset"])
     ]
@@ -292,19 +312,26 @@ def _check_header(header: dict[str, Any]) -> None:
     require(
         all(type(value) is int and 0 <= value < 2**63 for value in whole), "a number is no count"
     )
+    require(1 <= n_bits <= MAX_BITS, f"`n_bits` must be in [1, {MAX_BITS}], got {n_bits}")
+    require(n_rank_bits < n_bits, f"`n_rank_bits` must be below {n_bits}, got {n_rank_bits}")
     require(type(header["signed"]) is bool, f"`signed` is {reprlib.repr(header['signed'])}")
-    most = MAX_BITS // 2 if header["signed"] else MAX_BITS
-    require(1 <= n_bits <= most, f"`n_bits` must be in [1, {most}], got {n_bits}")
+    n_stored = n_bits + (n_bits - n_rank_bits if header["signed"] else 0)
+    require(n_stored <= MAX_BITS, f"a code must have at most {MAX_BITS} stored bits, got {n_stored}")
     require(header["memory"] in MEMORY, f"`memory` is {reprlib.repr(header['memory'])}")
     require(
         isinstance(header["made_by"], str | None), f"`made_by` is {reprlib.repr(header['made_by'])}"
     )
-    n_words = -(-n_bits // 64) * (2 if header["signed"] else 1)
+    n_words = words_per_code(n_bits - n_rank_bits, signed=header["signed"])
     require(
         numbers["n_words"] == n_words,
-        f"{n_bits} bits take {n_words} words, the file says {numbers['n_words']}",
+        f"{n_bits - n_rank_bits} bits take {n_words} words, the file says {numbers['n_words']}",
     )
-    require(numbers["group_radius"] <= 2048, f"`group_radius` is {numbers['group_radius']}")
+    require(
+        numbers["rank_bytes"] == rank_bytes(n_rank_bits),
+        f"{n_rank_bits} rank bits take {rank_bytes(n_rank_bits)} bytes, the file says "
+        f"{numbers['rank_bytes']}",
+    )
+    require(numbers["group_radius"] <= MAX_BITS, f"`group_radius` is {numbers['group_radius']}")
     require(
         numbers["levels"] <= 2 and numbers["n_chunks"] <= 64, "`levels` or `n_chunks` is too high"
     )
@@ -349,6 +376,7 @@ def describe(path: Path, *, verify: bool = False) -> dict[str, Any]:
         "kinhash": header["kinhash"],
         "n": header["n_items"],
         "n_bits": header["n_bits"],
+        "n_rank_bits": header["n_rank_bits"],
         "signed": header["signed"],
         "unique_codes": header["n_codes"],
         "memory": header["memory"],

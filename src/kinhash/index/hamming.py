@@ -9,14 +9,15 @@ import numpy as np
 import numpy.typing as npt
 
 from kinhash import _native
-from kinhash.arguments import MAX_THREADS, checked_threads, default_threads
-from kinhash.arrays import Array, Integers
+from kinhash.arguments import MAX_THREADS, check_choice, checked_threads, default_threads
+from kinhash.arrays import Array, Bytes, Integers
 from kinhash.codes import Codes
 from kinhash.errors import InvalidInputError, SearchTimeout
 from kinhash.index import duplicates, explain, file
 from kinhash.index import memory as settings
 from kinhash.index.locks import ForkSafeLock
-from kinhash.index.segments import Segment, State
+from kinhash.index.reference import ORDERS, Order
+from kinhash.index.segments import Segment, State, packed_ranks, rank_words
 from kinhash.matches import Matches
 
 _LONGEST = 1e9  # seconds that a search may be given; the core's clock counts nanoseconds
@@ -26,7 +27,8 @@ class HammingIndex:
     """Finds every item within a Hamming radius, or the k nearest, exactly.
 
     Items that share a code share a bucket, so the work grows with the number of different codes
-    near a query, not with the number of items. Changes are visible to the next search; searches
+    near a query, not with the number of items. Rank bits of the codes, if they have any, take no
+    part in that: they order what is found. Changes are visible to the next search; searches
     may run in several threads, beside one thread at a time that changes the index. An index can be
     copied and pickled; a copy takes no memory for what it shares with the original.
 
@@ -56,6 +58,7 @@ class HammingIndex:
         "_made_by",
         "_memory",
         "_n_bits",
+        "_n_rank_bits",
         "_signed",
         "_state",
         "_wanted",
@@ -76,8 +79,14 @@ class HammingIndex:
             raise InvalidInputError(
                 f"`made_by` must be a string or None, got {type(made_by).__name__}."
             )
-        segment = Segment.build(codes.words, checked, wanted)
-        self._set_up(codes.n_bits, (segment,), signed=codes.signed, memory=memory, made_by=made_by)
+        self._set_up(
+            codes.n_bits,
+            (Segment.build(codes.words, checked, wanted, _ranks(codes)),),
+            signed=codes.signed,
+            memory=memory,
+            made_by=made_by,
+            n_rank_bits=codes.n_rank_bits,
+        )
 
     def _set_up(
         self,
@@ -87,22 +96,28 @@ class HammingIndex:
         signed: bool,
         memory: str,
         made_by: str | None,
+        n_rank_bits: int = 0,
     ) -> None:
         self._wanted = settings.structures(memory)
         self._memory, self._made_by = memory, made_by
-        self._n_bits, self._signed = n_bits, signed
-        self._farthest = n_bits * (2 if signed else 1)
+        self._n_bits, self._n_rank_bits, self._signed = n_bits, n_rank_bits, signed
+        self._farthest = (n_bits - n_rank_bits) * (2 if signed else 1)
         self._lock = ForkSafeLock()
         self._state = State(segments)
 
     @property
     def n_bits(self) -> int:
-        """Entries per code."""
+        """Entries per code, bucket and rank."""
         return self._n_bits
 
     @property
+    def n_rank_bits(self) -> int:
+        """How many of the entries are rank bits."""
+        return self._n_rank_bits
+
+    @property
     def signed(self) -> bool:
-        """Whether entries of the codes may be -1."""
+        """Whether entries of the buckets may be -1."""
         return self._signed
 
     @property
@@ -117,7 +132,7 @@ class HammingIndex:
 
     @property
     def n_codes(self) -> int:
-        """How many different codes are stored; an upper bound while changes are pending."""
+        """How many different buckets are stored; an upper bound while changes are pending."""
         return sum(len(segment.arrays["offsets"]) - 1 for segment in self._state.segments)
 
     @property
@@ -130,8 +145,7 @@ class HammingIndex:
     @property
     def ids(self) -> Integers:
         """All ids, in ascending order: int64."""
-        parts = [segment.contents()[1] for segment in self._state.segments]
-        return np.sort(np.concatenate(parts))
+        return np.sort(np.concatenate([segment.alive_ids for segment in self._state.segments]))
 
     def __len__(self) -> int:
         return self._state.n_items
@@ -157,18 +171,27 @@ class HammingIndex:
         wanted = _checked_integers(ids)
         segments = self._state.segments
         words = np.zeros((len(wanted), segments[0].numbers["n_words"]), np.uint64)
+        ranks = np.zeros((len(wanted), segments[0].numbers["rank_bytes"]), np.uint8)
         missing = np.ones(len(wanted), bool)
         for segment in segments:
             items = segment.positions(wanted)
             hit = items >= 0
             words[hit] = segment.words_of(items[hit])
+            ranks[hit] = segment.ranks_of(items[hit])
             missing &= ~hit
         if missing.any():
             raise InvalidInputError(f"`ids` hold {wanted[missing][0]}, which is not in the index.")
-        return Codes(words, self._n_bits, signed=self._signed)
+        return Codes(
+            words,
+            self._n_bits,
+            signed=self._signed,
+            rank_words=rank_words(ranks, self._n_rank_bits),
+            n_rank_bits=self._n_rank_bits,
+        )
 
     def __repr__(self) -> str:
-        kind = "signed, " if self.signed else ""
+        kind = f"n_rank_bits={self.n_rank_bits}, " if self.n_rank_bits else ""
+        kind += "signed, " if self.signed else ""
         return f"HammingIndex(n={len(self)}, n_bits={self.n_bits}, {kind}memory={self.memory!r})"
 
     # Copies share the segments, which never change; each then changes on its own.
@@ -176,6 +199,7 @@ class HammingIndex:
     def __getstate__(self) -> dict[str, Any]:
         return {
             "n_bits": self._n_bits,
+            "n_rank_bits": self._n_rank_bits,
             "segments": self._state.segments,
             "signed": self._signed,
             "memory": self._memory,
@@ -197,20 +221,23 @@ class HammingIndex:
         radius: int,
         *,
         sort: bool = False,
+        order: Order = "nested",
         allowed: npt.ArrayLike | None = None,
         out: Matches | None = None,
         n_threads: int | None = None,
         timeout: float | None = None,
     ) -> Matches:
-        """Return every stored item within `radius` bit flips of each query.
+        """Return every stored item whose bucket is within `radius` bit flips of each query's.
 
-        Exact: equals a linear scan. Each row is ordered by distance; `sort=True` also orders
-        equal distances by id.
+        Exact: equals a linear scan. Each row is ordered by distance; `sort=True` orders all of it.
 
         Args:
-            queries: `n_queries` codes with the index's `n_bits`.
-            radius: Largest accepted distance; 0 means identical codes.
-            sort: Order equal distances by id.
+            queries: `n_queries` codes with the index's lengths.
+            radius: Largest accepted distance; 0 means identical buckets.
+            sort: Order each row, equal distances too. Only then are rank bits compared, and
+                `rank_distances` known.
+            order: Of sorted rows: "nested" by distance, then rank distance, then id; "total" by
+                the sum of both distances, then id. The same without rank bits.
             allowed: Only these items: their ids, of which unknown ones are ignored, or a mask over
                 `index.ids`.
             out: An earlier answer whose memory may be reused; it must not be used afterwards.
@@ -218,7 +245,8 @@ class HammingIndex:
             timeout: Seconds after which the search gives up; none by default.
 
         Raises:
-            InvalidInputError: `queries` differ in `n_bits`, or `radius` is negative.
+            InvalidInputError: `queries` differ in length, `radius` is negative, or an `order` is
+                given without `sort`.
             SearchTimeout: The search took longer than `timeout`.
         """
         # Comparisons instead of calls where arguments are plain: for a few queries at radius 0,
@@ -226,9 +254,14 @@ class HammingIndex:
         if (
             type(queries) is not Codes
             or queries.n_bits != self._n_bits
+            or queries.n_rank_bits != self._n_rank_bits
             or queries.signed is not self._signed
         ):
             self._check_codes(queries, "`queries`")
+        if order != "nested":
+            check_choice("order", order, ORDERS)
+            if not sort:
+                raise InvalidInputError(f"`order` {order!r} needs sorted rows. Pass sort=True.")
         if type(radius) is not int or not 0 <= radius <= self._farthest:
             radius = min(_checked_integer("radius", radius, 0), self._farthest)
         if n_threads is None:
@@ -241,7 +274,12 @@ class HammingIndex:
         if out is not None:
             _release(out)
         try:
-            found = searcher.radius(queries.words, radius, bool(sort), n_threads, "", timeout)
+            if sort and self._n_rank_bits:
+                found = searcher.ranked_radius(
+                    queries.words, queries.rank_words, radius, order == "total", n_threads, timeout
+                )
+            else:
+                found = searcher.radius(queries.words, radius, bool(sort), n_threads, "", timeout)
         except _native.Timeout:
             raise SearchTimeout(timeout or 0) from None
         return Matches._of(found)  # noqa: SLF001 - an answer of the core
@@ -251,6 +289,7 @@ class HammingIndex:
         queries: Codes,
         k: int,
         *,
+        order: Order = "nested",
         allowed: npt.ArrayLike | None = None,
         out: Matches | None = None,
         n_threads: int | None = None,
@@ -258,11 +297,13 @@ class HammingIndex:
     ) -> Matches:
         """Return the `k` nearest items of each query, or all if there are fewer.
 
-        Exact. Rows are ordered by distance, then by id: at equal distance the lowest ids win.
+        Exact. `distances` are those of the buckets, whatever the order.
 
         Args:
-            queries: `n_queries` codes with the index's `n_bits`.
+            queries: `n_queries` codes with the index's lengths.
             k: How many, at least 1.
+            order: What is near: "nested" by distance, then rank distance, then id; "total" by the
+                sum of both distances, then id. Without rank bits both are by distance, then id.
             allowed: Only these items: their ids, of which unknown ones are ignored, or a mask over
                 `index.ids`.
             out: An earlier answer whose memory may be reused; it must not be used afterwards.
@@ -270,11 +311,13 @@ class HammingIndex:
             timeout: Seconds after which the search gives up; none by default.
 
         Raises:
-            InvalidInputError: `queries` differ in `n_bits`, or `k` is not a positive integer.
+            InvalidInputError: `queries` differ in length, `k` is not a positive integer, or there
+                is no such `order`.
             SearchTimeout: The search took longer than `timeout`.
         """
         self._check_codes(queries, "`queries`")
         k = _checked_integer("k", k, 1)
+        check_choice("order", order, ORDERS)
         n_threads = checked_threads("n_threads", n_threads)
         timeout = _checked_timeout(timeout)
         searcher = self._state.searcher if allowed is None else self._restricted(allowed)
@@ -282,10 +325,25 @@ class HammingIndex:
             _release(out)
         k = min(k, searcher.n_items())
         try:
-            found, _ = searcher.top_k(queries.words, k, n_threads, timeout)
+            found, _ = self._nearest(searcher, queries, k, order, n_threads, timeout)
         except _native.Timeout:
             raise SearchTimeout(timeout or 0) from None
         return Matches._of(found)  # noqa: SLF001 - an answer of the core
+
+    def _nearest(
+        self,
+        searcher: _native.Searcher,
+        queries: Codes,
+        k: int,
+        order: Order,
+        n_threads: int,
+        timeout: float | None = None,
+    ) -> tuple["_native.Answer", dict[str, Any]]:
+        if not self._n_rank_bits:
+            return searcher.top_k(queries.words, k, n_threads, timeout)
+        return searcher.ranked_top_k(
+            queries.words, queries.rank_words, k, order == "total", n_threads, timeout
+        )
 
     def count_radius(
         self,
@@ -298,8 +356,8 @@ class HammingIndex:
     ) -> Integers:
         """Return how many items lie at each distance: int64, `(n_queries, radius + 1)`.
 
-        A radius beyond the farthest that two codes can be apart (`n_bits`, or twice that when
-        signed) is taken as that one.
+        A radius beyond the farthest that two buckets can be apart (their number of bits, or twice
+        that when signed) is taken as that one.
 
         Raises:
             SearchTimeout: Counting took longer than `timeout` seconds.
@@ -316,14 +374,23 @@ class HammingIndex:
             raise SearchTimeout(timeout or 0) from None
         return counts
 
-    def explain(self, queries: Codes, *, radius: int | None = None, k: int | None = None) -> str:
+    def explain(
+        self,
+        queries: Codes,
+        *,
+        radius: int | None = None,
+        k: int | None = None,
+        order: Order = "nested",
+    ) -> str:
         """Return in words which structure answers, and how many codes it compares.
 
         Args:
             queries: What to search for.
             radius: Explain `search_radius` with this radius ...
-            k: ... or `search_top_k` with this many.
+            k: ... or `search_top_k` with this many ...
+            order: ... in this order.
         """
+        check_choice("order", order, ORDERS)
         if (radius is None) == (k is None):
             raise InvalidInputError("Give either `radius` or `k` to explain.")
         self._check_codes(queries, "`queries`")
@@ -334,22 +401,23 @@ class HammingIndex:
             work, what = searcher.count(queries.words, counts, 1), f"Radius {radius}"
         else:
             k = min(_checked_integer("k", k, 1), searcher.n_items())
-            work, what = searcher.top_k(queries.words, k, 1)[1], f"The {k} nearest"
+            work = self._nearest(searcher, queries, k, order, 1)[1]
+            what = f"The {k} nearest"
         return explain.in_words(
             work, what=what, n_queries=len(queries), n_codes=self.n_codes, n_items=len(self)
         )
 
     def iter_buckets(self) -> Iterator[tuple[Codes, Integers]]:
-        """Yield each different code, as Codes of length 1, with the ids that have it."""
+        """Yield each different bucket, as Codes of length 1, with the ids that have it."""
         segment = self._merged(self._state.segments)
         words = segment.arrays["codes"].reshape(-1, segment.numbers["n_words"])
         offsets = segment.arrays["offsets"]
-        codes = Codes(words, self.n_bits, signed=self.signed)
+        codes = Codes(words, self.n_bits - self.n_rank_bits, signed=self.signed)
         for row, code in enumerate(codes):
             yield code, segment.ids[offsets[row] : offsets[row + 1]].astype(np.int64)
 
     def duplicates(self, radius: int = 0) -> list[Integers]:
-        """Return the connected components of two or more ids; an edge joins codes within `radius`.
+        """Return the connected components of two or more ids; an edge joins buckets within `radius`.
 
         Groups and their ids are in ascending order (groups by their lowest id).
         """
@@ -398,7 +466,7 @@ class HammingIndex:
         """Make the given segments and the new items the state."""
         if not len(ids):
             return
-        parts = [*segments, Segment.build(codes.words, ids, self._wanted)]
+        parts = [*segments, Segment.build(codes.words, ids, self._wanted, _ranks(codes))]
         # Sizes at least double from one to the one before: few segments, and each item is merged
         # about log n times.
         while len(parts) > 1 and parts[-2].n_alive < 2 * parts[-1].n_alive:
@@ -426,9 +494,8 @@ class HammingIndex:
         if len(segments) == 1 and segments[0].alive is None:
             return segments[0]
         contents = [segment.contents() for segment in segments]
-        words = np.concatenate([words for words, _ in contents])
-        ids = np.concatenate([ids for _, ids in contents])
-        return Segment.build(words, ids, self._wanted)
+        words, ids, ranks = (np.concatenate(parts) for parts in zip(*contents, strict=True))
+        return Segment.build(words, ids, self._wanted, ranks)
 
     # Files
 
@@ -444,6 +511,7 @@ class HammingIndex:
             segment.arrays,
             segment.numbers,
             n_bits=self.n_bits,
+            n_rank_bits=self.n_rank_bits,
             signed=self.signed,
             memory=self.memory,
             made_by=self.made_by,
@@ -470,7 +538,8 @@ class HammingIndex:
         """
         stored = file.read(path, mmap=mmap, verify=verify)
         segment = Segment(stored.arrays, stored.numbers, stored.segment, None)
-        kept = {name: stored.header[name] for name in ("n_bits", "signed", "memory", "made_by")}
+        names = ("n_bits", "n_rank_bits", "signed", "memory", "made_by")
+        kept = {name: stored.header[name] for name in names}
         index = cls.__new__(cls)
         index._set_up(segments=(segment,), **kept)  # noqa: SLF001 - its own class
         return index
@@ -478,10 +547,19 @@ class HammingIndex:
     # Checks
 
     def _check_codes(self, codes: Codes, name: str = "`codes`") -> None:
-        if type(codes) is Codes and codes.n_bits == self._n_bits and codes.signed == self._signed:
+        if (
+            type(codes) is Codes
+            and codes.n_bits == self._n_bits
+            and codes.n_rank_bits == self._n_rank_bits
+            and codes.signed == self._signed
+        ):
             return
         _check_are_codes(codes, name)
-        none = Codes.from_dense(np.zeros((0, self._n_bits)), signed=self._signed)
+        none = Codes.from_dense(
+            np.zeros((0, self._n_bits - self._n_rank_bits)),
+            signed=self._signed,
+            rank=np.zeros((0, self._n_rank_bits)) if self._n_rank_bits else None,
+        )
         codes.check_comparable(none, name, "the index")
 
     def _check_absent(self, ids: Array) -> None:
@@ -501,10 +579,15 @@ class HammingIndex:
         n_allowed = sum(int((found >= 0).sum()) for found in items)
         if n_allowed <= settings.FEW_ALLOWED * state.n_items:
             # A small index of their own costs less than looking at everything else.
-            words = [s.words_of(f[f >= 0]) for s, f in zip(state.segments, items, strict=True)]
-            kept = [ids[found >= 0] for found in items]
+            kept = [found[found >= 0] for found in items]
+            parts = list(zip(state.segments, kept, strict=True))
             plain = settings.Structures(0, 0, groups=False, far=0.0, listed=0.0, budget=0.0)
-            few = Segment.build(np.concatenate(words), np.concatenate(kept), plain)
+            few = Segment.build(
+                np.concatenate([segment.words_of(some) for segment, some in parts]),
+                np.concatenate([ids[found >= 0] for found in items]),
+                plain,
+                np.concatenate([segment.ranks_of(some) for segment, some in parts]),
+            )
             return _native.Searcher([few.native])
         restricted = []
         for segment, found in zip(state.segments, items, strict=True):
@@ -521,7 +604,7 @@ class HammingIndex:
                     f"`allowed` as a mask must have shape ({state.n_items},), one per id in "
                     f"ascending order, got {array.shape}."
                 )
-            stored: Array = np.sort(np.concatenate([s.contents()[1] for s in state.segments]))
+            stored: Array = np.sort(np.concatenate([s.alive_ids for s in state.segments]))
             chosen: Array = stored[array]
             return chosen
         if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
@@ -529,6 +612,11 @@ class HammingIndex:
                 f"`allowed` must be ids or a mask, got {array.dtype} of shape {array.shape}."
             )
         return np.unique(_fitting("`allowed`", array))
+
+
+def _ranks(codes: Codes) -> Bytes:
+    """Return the rank bits of codes as a segment takes them."""
+    return packed_ranks(codes.rank_words, codes.n_rank_bits)
 
 
 def _check_are_codes(codes: Codes, name: str) -> None:

@@ -7,7 +7,7 @@ from typing import Any, Generic, Self, TypeVar
 import numpy as np
 
 from kinhash import _native
-from kinhash.arrays import Array
+from kinhash.arrays import Array, Bytes, Words
 from kinhash.index import memory
 
 Value = TypeVar("Value")
@@ -29,6 +29,24 @@ class _Lazy(Generic[Value]):
         return value
 
 
+def rank_bytes(n_rank_bits: int) -> int:
+    """Return how many bytes the rank bits of an item take: 1, 2, 4, or a multiple of 8."""
+    return next((n for n in (0, 1, 2, 4) if n_rank_bits <= 8 * n), -(-n_rank_bits // 64) * 8)
+
+
+def packed_ranks(rank_words: Words, n_rank_bits: int) -> Bytes:
+    """Return rank bits as segments store them: uint8, `(n, rank_bytes(n_rank_bits))`."""
+    raw = np.ascontiguousarray(rank_words, "<u8").view(np.uint8)
+    return np.ascontiguousarray(raw[:, : rank_bytes(n_rank_bits)])
+
+
+def rank_words(packed: Bytes, n_rank_bits: int) -> Words:
+    """Return the words of rank bits that `packed_ranks` gave."""
+    padded = np.zeros((len(packed), -(-n_rank_bits // 64) * 8), np.uint8)
+    padded[:, : packed.shape[1]] = packed
+    return padded.view("<u8").astype(np.uint64, copy=False)
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class Segment:
     """Some of the items: fixed arrays, and which of them still count."""
@@ -39,10 +57,20 @@ class Segment:
     alive: Array | None  # (n_items,) bool; None if all are
 
     @classmethod
-    def build(cls, words: Array, ids: Array | None, wanted: memory.Structures) -> Self:
+    def build(
+        cls,
+        words: Array,
+        ids: Array | None,
+        wanted: memory.Structures,
+        ranks: Bytes | None = None,
+    ) -> Self:
         """Return the segment of these items with the structures that are wanted.
 
-        Without `ids`, items are called by their numbers.
+        Args:
+            words: Their buckets.
+            ids: Their ids; without, items are called by their numbers.
+            wanted: The structures.
+            ranks: Their rank bits as `packed_ranks` gives them, if they have any.
         """
         small = len(words) <= memory.SMALL
         arrays, numbers = _native.build_segment(
@@ -54,6 +82,7 @@ class Segment:
             0 if small else wanted.n_far(len(words)),
             0 if small else wanted.n_listed(len(words)),
             wanted.budget,
+            None if ranks is None else np.ascontiguousarray(ranks),
         )
         return cls.of(arrays, numbers)
 
@@ -132,10 +161,20 @@ class Segment:
         rows = np.searchsorted(self.arrays["offsets"], items, side="right") - 1
         return self.arrays["codes"].reshape(-1, self.numbers["n_words"])[rows]
 
-    def contents(self) -> tuple[Array, Array]:
-        """Return the words and ids of all items that count."""
+    def ranks_of(self, items: Array) -> Bytes:
+        """Return the rank bits of some items: uint8, `(n, rank_bytes)`."""
+        ranks = self.arrays["ranks"].reshape(self.n_items, self.numbers["rank_bytes"])
+        return ranks[items]
+
+    def contents(self) -> tuple[Array, Array, Bytes]:
+        """Return the words, ids and rank bits of all items that count."""
         items = np.arange(self.n_items) if self.alive is None else np.flatnonzero(self.alive)
-        return self.words_of(items), self.ids[items].astype(np.int64)
+        return self.words_of(items), self.ids[items].astype(np.int64), self.ranks_of(items)
+
+    @property
+    def alive_ids(self) -> Array:
+        """The ids of all items that count."""
+        return (self.ids if self.alive is None else self.ids[self.alive]).astype(np.int64)
 
 
 class State:

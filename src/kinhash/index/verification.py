@@ -6,7 +6,7 @@ import numpy as np
 
 from kinhash import _native
 from kinhash.arguments import default_threads
-from kinhash.arrays import Array
+from kinhash.arrays import Array, Bytes
 from kinhash.codes import Codes
 
 _PIECE = 2**22  # entries that are checked at a time
@@ -27,6 +27,7 @@ def check(
     *,
     n_bits: int,
     signed: bool,
+    n_rank_bits: int = 0,
 ) -> None:
     """Check that searches of a segment are exact.
 
@@ -36,16 +37,19 @@ def check(
         arrays: All arrays of the segment, whose lengths fit.
         numbers: What the arrays do not say themselves.
         segment: The same arrays as the native core searches them.
-        n_bits: Entries per code.
-        signed: Whether entries may be -1.
+        n_bits: Entries per code, bucket and rank.
+        signed: Whether entries of the bucket may be -1.
+        n_rank_bits: How many of the entries are rank bits.
 
     Raises:
         ValueError: An array is not as it should be; the message names it.
     """
     n_codes, n_words = len(arrays["offsets"]) - 1, numbers["n_words"]
     codes = arrays["codes"].reshape(n_codes, n_words)
-    _check_buckets(codes, arrays, segment, n_bits=n_bits, signed=signed)
+    _check_buckets(codes, arrays, segment, n_bits=n_bits - n_rank_bits, signed=signed)
     _check_ids(arrays)
+    if n_rank_bits:
+        _check_ranks(arrays["ranks"].reshape(-1, numbers["rank_bytes"]), n_rank_bits)
     if len(arrays["group_starts"]):
         _check_groups(codes, arrays, numbers)
     trusted = _check_tables(codes, arrays, numbers)
@@ -71,7 +75,7 @@ def _check_buckets(
         Codes(some, n_bits, signed=signed)  # raises if bits beyond `n_bits` are set
         used |= np.bitwise_or.reduce(some, axis=0)
         answer = searcher.radius(some, 0, sort=False, n_threads=1)
-        starts, found, _ = _native.answer_arrays(answer)
+        starts, found, *_ = _native.answer_arrays(answer)
         own: Array = offsets[first : first + len(some) + 1].astype(np.int64)
         require(
             np.array_equal(starts, own - own[0]),
@@ -93,6 +97,18 @@ def _check_ids(arrays: dict[str, Array]) -> None:
         twice = ordered[1:][ordered[1:] == ordered[:-1]]
         if len(twice):
             raise ValueError(f"`{name}` hold {twice[0]} twice")
+
+
+def _check_ranks(ranks: Bytes, n_rank_bits: int) -> None:
+    """Check that no bits beyond the rank bits are set."""
+    beyond = np.arange(8 * ranks.shape[1]) >= n_rank_bits
+    mask = np.packbits(beyond, bitorder="little")
+    step = max(1, _PIECE // ranks.shape[1])
+    for first in range(0, len(ranks), step):
+        require(
+            not (ranks[first : first + step] & mask).any(),
+            f"`ranks` set bits beyond {n_rank_bits} rank bits",
+        )
 
 
 def _check_groups(codes: Array, arrays: dict[str, Array], numbers: dict[str, Any]) -> None:
@@ -152,7 +168,7 @@ def _check_lists(codes: Array, starts: Array, rows: Array, trusted: _native.Sear
             some = listed[first : first + _LISTS]
             where = f"of one of the codes at rows {some[0]} to {some[-1]}"
             answer = trusted.radius(codes[some], radius, sort=True, n_threads=default_threads())
-            offsets, found, distances = _native.answer_arrays(answer)
+            offsets, found, distances, _ = _native.answer_arrays(answer)
             of = np.repeat(np.arange(len(some)), np.diff(offsets))
             part = 3 * of + np.maximum(distances, 1) - 1
             expected = np.bincount(part, minlength=3 * len(some)).reshape(-1, 3)

@@ -1,0 +1,198 @@
+// Orders items by their rank bits.
+#pragma once
+
+#include "search/results.hpp"
+
+namespace kinhash {
+
+// What the rank bits of an item are compared with, and how both distances order items: by the rank distance
+// within each distance, or by the sum of both.
+struct RankQuery {
+    const uint64_t* words;
+    bool total;
+};
+
+struct Ranked {
+    int64_t id;
+    uint16_t distance, rank;
+};
+
+// The first of some items, by key and then by id. The key is the distance of the rank bits, to which the
+// total order adds that of the bucket. Keys are small numbers: counting them gives a limit that the first
+// items cannot exceed, which sinks as more items are added.
+class Ranking {
+  public:
+    static constexpr size_t ALL = ~size_t(0);
+
+    Ranking(const Segments& segments, const Kernels& kernels) : segments_(segments), kernels_(kernels) {
+        const Segment& one = *segments[0];
+        counts_.resize(64 * one.n_words + 8 * one.rank_bytes + 1);
+        for (const Segment* segment : segments) n_items_ += segment->n_items();
+    }
+
+    // The largest key that there can be.
+    uint32_t largest_key(bool total) const {
+        const Segment& one = *segments_[0];
+        return uint32_t(8 * one.rank_bytes + (total ? 64 * one.n_words : 0));
+    }
+
+    // Starts on the first `need` items, at least 1, of those with a key of at most `limit`.
+    void start(const RankQuery& query, size_t need, uint32_t limit) {
+        query_ = query;
+        need_ = need;
+        limit_ = limit;
+        within_ = 0;
+        left_ = n_items_;
+        std::fill_n(counts_.begin(), limit + 1, 0);
+        items_.clear();
+    }
+
+    // Adds the items of hits that stand one after the other, by growing distance; returns how many were
+    // compared.
+    size_t add(const Hit* hits, size_t n_hits) {
+        const size_t before = left_;
+        for (size_t h = 0; h < n_hits; ++h) {
+            if (h + AHEAD < n_hits) segments_[hits[h + AHEAD].segment]->prefetch_ranks(hits[h + AHEAD].row);
+            const uint32_t base = query_.total ? hits[h].distance : 0;
+            if (base > limit_) break;
+            add(hits[h], base);
+        }
+        return before - left_;
+    }
+
+    // No item with a larger key is among the first.
+    uint32_t limit() const { return limit_; }
+
+    // Puts the first items in order and calls f with each of them.
+    template <typename F>
+    void take(const F& f) {
+        drop_beyond_limit();
+        if (items_.size() < FEW)
+            std::sort(items_.begin(), items_.end(), [&](const Ranked& a, const Ranked& b) {
+                return std::pair(key(a), a.id) < std::pair(key(b), b.id);
+            });
+        else
+            sort_by_counting();
+        const size_t n = std::min(need_, items_.size());
+        for (size_t i = 0; i < n; ++i) f(items_[i]);
+    }
+
+  private:
+    static constexpr size_t BLOCK = 512;  // items that are compared before the limit is looked at again
+    static constexpr size_t AHEAD = 8;    // buckets whose rank bits are being prefetched
+    static constexpr size_t FEW = 128;    // items that are sorted by comparing them
+
+    uint32_t key(const Ranked& item) const {
+        return uint32_t(item.rank) + (query_.total ? uint32_t(item.distance) : 0);
+    }
+
+    void add(const Hit& hit, uint32_t base) {
+        const Segment& segment = *segments_[hit.segment];
+        size_t item = segment.begin(hit.row);
+        // The buckets of a damaged file may overlap: never look at more items than there are.
+        const size_t end = item + std::min(left_, segment.end(hit.row, hit.more) - item);
+        left_ -= end - item;
+        for (; item < end && base <= limit_; item += BLOCK) {
+            const size_t n = std::min(BLOCK, end - item), found = near(segment, item, n, limit_ - base);
+            Ranked* const place = items_.room(found);
+            size_t kept = 0;
+            for (size_t i = 0; i < found; ++i) {
+                const Hit& one = near_[i];
+                if (!segment.is_alive(one.row)) continue;
+                place[kept++] = {segment.id(one.row), hit.distance, one.distance};
+                ++counts_[base + one.distance];
+            }
+            items_.add(kept);
+            within_ += kept;
+            while (within_ - counts_[limit_] >= need_) within_ -= counts_[limit_--];
+        }
+    }
+
+    // Items first .. first + n - 1 whose rank bits are within `limit`, as hits whose rows are items.
+    size_t near(const Segment& segment, size_t first, size_t n, uint32_t limit) {
+        const uint8_t* const ranks = segment.ranks.data + first * segment.rank_bytes;
+        const Hit start{uint32_t(first), 0, 0, 0};
+        if (segment.rank_bytes < sizeof(uint64_t))
+            return kernels_.scan_narrow(ranks, n, segment.rank_bytes, uint32_t(query_.words[0]), limit, start,
+                                        near_);
+        return kernels_.scan(reinterpret_cast<const uint64_t*>(ranks), n,
+                             segment.rank_bytes / sizeof(uint64_t), query_.words, limit, start, near_);
+    }
+
+    void drop_beyond_limit() {
+        size_t kept = 0;
+        for (const Ranked& item : items_) {
+            items_[kept] = item;
+            kept += key(item) <= limit_;
+        }
+        items_.cut(kept);
+    }
+
+    void sort_by_counting() {
+        sorted_.clear();
+        Ranked* const to = sorted_.room(items_.size());
+        uint32_t next = 0;
+        for (uint32_t k = 0; k <= limit_; ++k) next += std::exchange(counts_[k], next);
+        for (const Ranked& item : items_) to[counts_[key(item)]++] = item;
+        sorted_.add(items_.size());
+        std::swap(items_, sorted_);
+        // Now counts are the ends of runs of equal keys. Of the last run, only the first are needed.
+        for (uint32_t k = 0; k <= limit_; ++k) {
+            Ranked *const from = items_.begin() + (k ? counts_[k - 1] : 0), *const end =
+                                                                                items_.begin() + counts_[k];
+            const size_t left = need_ - std::min(need_, size_t(from - items_.begin()));
+            sort_by_id(from, end, std::min(left, size_t(end - from)));
+        }
+    }
+    // Moves the n lowest ids to the front, in order.
+    static void sort_by_id(Ranked* from, Ranked* end, size_t n) {
+        const auto less = [](const Ranked& a, const Ranked& b) { return a.id < b.id; };
+        if (std::is_sorted(from, end, less)) return;
+        if (from + n < end) std::nth_element(from, from + n, end, less);
+        std::sort(from, from + n, less);
+    }
+
+    const Segments& segments_;
+    const Kernels& kernels_;
+    size_t n_items_ = 0;
+    RankQuery query_{};
+    size_t need_ = 0, left_ = 0;  // items wanted; items that may still be looked at
+    size_t within_ = 0;           // items that were kept with a key of at most limit_
+    uint32_t limit_ = 0;
+    std::vector<uint32_t> counts_;  // kept items of each key
+    Growing<Ranked> items_, sorted_;
+    Hit near_[BLOCK + SPARE_HITS];
+};
+
+// Writes all items with their distances, in the order of the rank bits of each query.
+inline void expand_ranked(const Segments& segments, const Found& found, const uint64_t* ranks, bool total,
+                          const Kernels& kernels, size_t n_threads, Answer& answer, Stop& stop) {
+    const size_t n_rank_words = (segments[0]->rank_bytes + 7) / 8;
+    parallel_for(found.n_hits.size(), n_threads, Found::PIECE, stop, [&](size_t begin, size_t end) {
+        Ranking ranking(segments, kernels);
+        Polling polling(&stop);
+        const Hit* hit = found.pieces[begin / Found::PIECE].begin();
+        for (size_t i = begin; i < end; ++i) {
+            const RankQuery query{ranks + i * n_rank_words, total};
+            const Hit* const hits_end = hit + found.n_hits[i];
+            const size_t stop_at = size_t(found.offsets[i + 1]);
+            size_t at = size_t(found.offsets[i]);
+            const auto put = [&](const Ranked& item) {
+                if (at == stop_at) return;  // a file that changes meanwhile must not lead beyond the end
+                answer.ids[at] = item.id;
+                answer.distances[at] = item.distance;
+                answer.rank_distances[at++] = item.rank;
+            };
+            while (hit < hits_end) {
+                const Hit* const first = hit;
+                while (hit < hits_end && (total || hit->distance == first->distance)) ++hit;
+                ranking.start(query, Ranking::ALL, ranking.largest_key(total));
+                polling.add(ranking.add(first, size_t(hit - first)));
+                ranking.take(put);
+            }
+            while (at < stop_at) put({-1, 0, 0});
+        }
+    });
+}
+
+}  // namespace kinhash
