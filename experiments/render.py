@@ -164,6 +164,16 @@ def times(rows):
     return "\n".join(lines)
 
 
+def is_complete(experiment):
+    """Return whether there is a record of each row and seed."""
+    records = read_records(experiment["records"])
+    return all(
+        record_key(row, seed, experiment["protocol"]) in records
+        for row in experiment["rows"]
+        for seed in experiment["seeds"]
+    )
+
+
 def section(path, experiment, *, has_title):
     """Return the paragraphs of an experiment on one data set."""
     command = f"python experiments/run.py experiments/{path.name}"
@@ -171,9 +181,9 @@ def section(path, experiment, *, has_title):
     if has_title:
         parts.append(f"### {experiment['dataset']}\n")
         command += f" --datasets {experiment['dataset']}"
-    if not experiment["records"].exists():
-        return [*parts, f"Not run yet: `{command}`\n"]
     is_modal = experiment["protocol"] == MODALITIES
+    if not is_modal and not is_complete(experiment):
+        return [*parts, f"Not run to the end yet: `{command}`\n"]
     results = modal_results(experiment) if is_modal else {path.stem: compared(experiment)}
     records = [r for rows in results.values() for one in rows for r in one.records]
     minutes = sum(r["seconds"] for r in records) / 60

@@ -46,7 +46,15 @@ def run(experiment, seeds=None):
     file, protocol = experiment["records"], experiment["protocol"]
     if protocol == MODALITIES:
         return multimodal_reproduction.run(data.name, data, file, seeds, report=told)
-    return compare(file, data, experiment["rows"], seeds, protocol=protocol, report=told)
+    return compare(
+        file,
+        data,
+        experiment["rows"],
+        seeds,
+        protocol=protocol,
+        figures=experiment.get("figures", True),
+        report=told,
+    )
 
 
 def told(done, total, note=""):

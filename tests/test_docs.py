@@ -303,10 +303,9 @@ def class_levels_as_the_format_says(v, arrays, settings):
 
 def encoded_as_the_format_says(kind, settings, arrays, X):
     u = inputs_as_the_format_says(arrays, X, unit=kind in {"ista", "cod", "linear"})
-    if kind == "ista":
-        return ista_as_the_format_says(u @ arrays["W"].T, arrays, settings)
-    if kind == "cod":
-        return cod_as_the_format_says(u @ arrays["W"].T, arrays, settings)
+    if kind in {"ista", "cod"}:
+        network = ista_as_the_format_says if kind == "ista" else cod_as_the_format_says
+        return network(u @ arrays["W"].T, arrays, settings)
     if kind == "linear":
         return u @ arrays["W"].T + arrays["bias"] > 0
     if kind == "kernel-ista" and settings["unit_rows"]:
@@ -317,11 +316,10 @@ def encoded_as_the_format_says(kind, settings, arrays, X):
         return v > 0 if kind == "kernel" else ista_as_the_format_says(v, arrays, settings)
     if kind == "anchor-graph":
         return anchor_graph_as_the_format_says(u, arrays, settings)
-    if kind == "class-levels":
+    if kind in {"class-levels", "kernel-class-levels"}:
+        if "anchors" in arrays:
+            u = np.exp(-settings["gamma"] * squared_distances(u, arrays["anchors"]))
         return class_levels_as_the_format_says(u @ arrays["W"].T + arrays["bias"], arrays, settings)
-    if kind == "kernel-class-levels":
-        k = np.exp(-settings["gamma"] * squared_distances(u, arrays["anchors"]))
-        return class_levels_as_the_format_says(k @ arrays["W"].T + arrays["bias"], arrays, settings)
     assert kind == "class"
     return class_as_the_format_says(u, arrays, settings)
 

@@ -112,7 +112,7 @@ def test_parts_are_set_by_name_and_by_parameter(tmp_path):
     model = build("bucket.alpha=0.5", config=config)
     assert type(model.rank) is LSH
     assert (type(model.bucket), model.bucket.margin, model.bucket.alpha) == (SparseHash, 9.0, 0.5)
-    assert type(build("rank=itq", config=config).rank) is type(None)  # the default
+    assert build("rank=itq", config=config).rank is None  # the default
 
 
 def test_parts_that_nobody_names_are_the_defaults():

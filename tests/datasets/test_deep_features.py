@@ -65,7 +65,7 @@ def test_wrong_content_is_refused(tmp_path, pictures, titles):
         with pytest.raises(InvalidInputError, match=message):
             load("cifar10-deep", root=root)
     root = write(tmp_path, "titles-use-lite.npz", titles | {"ids": np.array(["a", "1", "2", "3"])})
-    with pytest.raises(InvalidInputError, match="`ids` in .* must be whole numbers"):
+    with pytest.raises(InvalidInputError, match=r"`ids` in .* must be whole numbers"):
         load("titles", root=root)
     del titles["labels"]
     with pytest.raises(InvalidInputError, match="labels"):

@@ -72,15 +72,15 @@ def _chosen_parts(
     """
     if not issubclass(method, Nested):
         return {}, list(assignments)
-    names, rest = {part: kind.name for part, kind in Nested.DEFAULTS.items()}, []
-    for part in names:
+    names, rest = {}, []
+    for part, kind in Nested.DEFAULTS.items():
         table = stored.get(part, {})
         if not isinstance(table, str | dict):
             raise InvalidInputError(
                 f"{config}: `{part}` must be the name of a method or a table with its parameters, "
                 f"got {table!r}."
             )
-        names[part] = table if isinstance(table, str) else table.get("method", names[part])
+        names[part] = table if isinstance(table, str) else table.get("method", kind.name)
     for assignment in assignments:
         key, _, text = (word.strip() for word in assignment.partition("="))
         if key in names:

@@ -213,14 +213,14 @@ def _training_rows(model: "AnyMethod", dataset: "Dataset", rows: options.Rows) -
 @contextlib.contextmanager
 def _progress(model: "AnyMethod") -> Iterator[None]:
     """Show a progress bar where the method has one; `verbose` is none of its results."""
-    _set_verbose(model, True)
+    _set_verbose(model, value=True)
     yield
     for one in (model, getattr(model, "bucket_", None), getattr(model, "rank_", None)):
         if one is not None:
-            _set_verbose(one, False)
+            _set_verbose(one, value=False)
 
 
-def _set_verbose(model: "AnyMethod", value: bool) -> None:  # noqa: FBT001 - nothing else
+def _set_verbose(model: "AnyMethod", *, value: bool) -> None:
     """Set `verbose` where there is one; that of a part is "rank__verbose"."""
     names = [name for name in model.get_params() if name.rpartition("__")[2] == "verbose"]
     model.set_params(**dict.fromkeys(names, value))

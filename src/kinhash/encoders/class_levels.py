@@ -16,7 +16,7 @@ def probabilities(logits: Array, *, exclusive: bool) -> Array:
     if not exclusive:
         each: Array = 0.5 * (1 + np.tanh(0.5 * logits))  # the logistic function, never overflowing
         return each
-    likely = np.exp(logits - logits.max(axis=1, keepdims=True))
+    likely: Array = np.exp(logits - logits.max(axis=1, keepdims=True))
     likely /= likely.sum(axis=1, keepdims=True)
     return likely
 

@@ -204,8 +204,8 @@ class Nested(HashMethod):
         if n_stored > MAX_BITS:
             raise FormatError(f"the model has {n_stored} bits, a code has 1 to {MAX_BITS}.")
         model.encoder_ = NestedEncoder.of(bucket, rank)
-        model._check_length(model.encoder_.n_bits)
-        model._restore_features(header)
+        model._check_length(model.encoder_.n_bits)  # noqa: SLF001 - its own class
+        model._restore_features(header)  # noqa: SLF001 - its own class
         return model
 
 

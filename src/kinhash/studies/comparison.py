@@ -63,6 +63,7 @@ def compare(
     *,
     protocol: str = "paper",
     order: Order = "nested",
+    figures: bool = True,
     report: Report | None = None,
     refused: list[str] | None = None,
 ) -> list[Compared]:
@@ -75,6 +76,7 @@ def compare(
         seeds: Of the splits.
         protocol: One of `records.RECORD_PROTOCOLS`.
         order: Of rankings by codes with rank bits, "nested" or "total".
+        figures: Keep what the figures need of the first seed, except with "unseen".
         report: Called with (records done, records in all, what comes next).
         refused: Takes a sentence for each method that refuses the data, which is then left out;
             without, that is an error.
@@ -90,7 +92,8 @@ def compare(
         try:
             for seed in seeds:
                 report(done, total, f"{name}, seed {seed}")
-                drawn = protocol != "unseen" and seed == seeds[0] and settings["method"] in METHODS
+                drawn = figures and protocol != "unseen" and seed == seeds[0]
+                drawn &= settings["method"] in METHODS
                 found.append(
                     record(
                         file, data, settings, seed, protocol=protocol, order=order, figures=drawn

@@ -2,6 +2,7 @@
 
 import dataclasses
 import logging
+from typing import Any
 
 import numpy as np
 import scipy.optimize
@@ -209,7 +210,7 @@ def _regression(Z: Array, Y: Array, C: float, start: Array, *, exclusive: bool) 
         gradient[:, -1] = residuals.sum(axis=0)
         return float(value) / n, gradient.ravel() / n
 
-    options = {"maxiter": MAX_ITERATIONS, "ftol": 1e-7, "gtol": 1e-6}
+    options: Any = {"maxiter": MAX_ITERATIONS, "ftol": 1e-7, "gtol": 1e-6}
     found = scipy.optimize.minimize(
         objective, start.ravel(), jac=True, method="L-BFGS-B", options=options
     )

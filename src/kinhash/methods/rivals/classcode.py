@@ -121,9 +121,8 @@ class ClassCode(HashMethod):
         check_integer("seed", self.seed, 0)
         vectors = self._checked(X, reset=True)
         source = label_source("ClassCode", y, len(vectors))
-        is_class = isinstance(source, LabelSource)
         rng = np.random.default_rng(self.seed)
-        if is_class and self.levels == 1:
+        if isinstance(source, LabelSource) and self.levels == 1:
             codes = class_codes(int(source.labels.max()) + 1, self.n_bits, rng)
             self._fit_machine(vectors, source.labels, codes)
             return
@@ -132,7 +131,13 @@ class ClassCode(HashMethod):
         mean, scale, constant = standardisation(vectors)
         check_varies(constant)
         fitted = fit_class_probabilities(
-            vectors, mean, scale, targets, exclusive=is_class, gamma=self.gamma, seed=self.seed
+            vectors,
+            mean,
+            scale,
+            targets,
+            exclusive=isinstance(source, LabelSource),
+            gamma=self.gamma,
+            seed=self.seed,
         )
         temperature = self.temperature
         if temperature is None:
