@@ -17,6 +17,8 @@ namespace kinhash::KINHASH_ISA {
 
 KINHASH_KERNEL(encode);
 KINHASH_KERNEL(scan);
+KINHASH_KERNEL(tile);
+KINHASH_KERNEL(scan_tiles);
 KINHASH_KERNEL(scan_planes);
 KINHASH_KERNEL(runs);
 KINHASH_KERNEL(write_ids);

@@ -13,6 +13,8 @@ const Kernels& KINHASH_JOIN(kernels_, KINHASH_ISA)() {
     static const Kernels table{KINHASH_TEXT(KINHASH_ISA),
                                encode,
                                scan,
+                               tile,
+                               scan_tiles,
                                scan_planes,
                                runs,
                                write_ids,

@@ -80,7 +80,11 @@ class SearcherOf final : public Searcher {
 
     Work top_k(const uint64_t* queries, size_t n, size_t k, size_t n_threads, int64_t* ids,
                int32_t* distances, Stop& stop) override {
-        return in_threads(n, n_threads, TOP_K_PIECE, stop,
+        // Codes of several words are often all compared: the more queries at a time, the less is read.
+        const size_t piece = n_words_ == 1 ? TOP_K_PIECE
+                                           : std::clamp((n + n_threads - 1) / std::max<size_t>(n_threads, 1),
+                                                        TOP_K_PIECE, Found::PIECE);
+        return in_threads(n, n_threads, piece, stop,
                           [&](size_t begin, size_t end, Scratch<W>& scratch, Work& work) {
                               scratch.top_k.search(queries + begin * n_words_, end - begin, k,
                                                    ids + begin * k, distances + begin * k, work);

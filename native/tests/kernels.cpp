@@ -2,6 +2,7 @@
 #include "kernels/buckets.hpp"
 #include "kernels/compare.cpp"
 #include "kernels/compare_planes.cpp"
+#include "kernels/compare_tiles.cpp"
 #include "kernels/encode.cpp"
 #include "kernels/loss.cpp"
 #include "kernels/runs.cpp"
