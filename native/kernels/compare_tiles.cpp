@@ -39,7 +39,7 @@ struct Distances {
             const uint32_t part = mask >> (8 * i) & 255;
             const __m512i rows = _mm512_add_epi64(_mm512_set1_epi64(int64_t(start + 8 * i)),
                                                   _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7));
-            const __m512i hits = _mm512_add_epi64(rows, _mm512_slli_epi64(lanes[i], 48));
+            const __m512i hits = _mm512_add_epi64(rows, _mm512_maskz_slli_epi64(255, lanes[i], 48));
             _mm512_storeu_si512(out, _mm512_maskz_compress_epi64(__mmask8(part), hits));
             out += __builtin_popcount(part);
         }
@@ -157,28 +157,29 @@ size_t scan_words(const uint64_t* tiles, size_t n, size_t n_words, const uint64_
 }
 
 #if defined(__AVX512VPOPCNTDQ__)
+// With masks of all lanes, because GCC 12 warns of the intrinsics without.
 // The transpose of n <= 8 words of 8 codes, `stride` apart in the input and TILE apart in the output.
 inline void transpose(const uint64_t* in, size_t stride, size_t n, uint64_t* out) {
     const __mmask8 read = __mmask8((1u << n) - 1);
     __m512i a[8], b[8];
     for (size_t i = 0; i < 8; ++i) a[i] = _mm512_maskz_loadu_epi64(read, in + i * stride);
     for (size_t i = 0; i < 8; i += 2) {
-        b[i] = _mm512_unpacklo_epi64(a[i], a[i + 1]);
-        b[i + 1] = _mm512_unpackhi_epi64(a[i], a[i + 1]);
+        b[i] = _mm512_maskz_unpacklo_epi64(255, a[i], a[i + 1]);
+        b[i + 1] = _mm512_maskz_unpackhi_epi64(255, a[i], a[i + 1]);
     }
     // b[2j + p]: words p, p + 2, p + 4, p + 6 of codes 2j and 2j + 1.
     for (size_t p = 0; p < 2; ++p) {
-        const __m512i low0 = _mm512_shuffle_i64x2(b[p], b[2 + p], 0x88),
-                      low1 = _mm512_shuffle_i64x2(b[4 + p], b[6 + p], 0x88),
-                      high0 = _mm512_shuffle_i64x2(b[p], b[2 + p], 0xdd),
-                      high1 = _mm512_shuffle_i64x2(b[4 + p], b[6 + p], 0xdd);
+        const __m512i low0 = _mm512_maskz_shuffle_i64x2(255, b[p], b[2 + p], 0x88),
+                      low1 = _mm512_maskz_shuffle_i64x2(255, b[4 + p], b[6 + p], 0x88),
+                      high0 = _mm512_maskz_shuffle_i64x2(255, b[p], b[2 + p], 0xdd),
+                      high1 = _mm512_maskz_shuffle_i64x2(255, b[4 + p], b[6 + p], 0xdd);
         const auto put = [&](size_t w, __m512i words) {
             if (w < n) _mm512_storeu_si512(out + w * TILE, words);
         };
-        put(p, _mm512_shuffle_i64x2(low0, low1, 0x88));
-        put(2 + p, _mm512_shuffle_i64x2(high0, high1, 0x88));
-        put(4 + p, _mm512_shuffle_i64x2(low0, low1, 0xdd));
-        put(6 + p, _mm512_shuffle_i64x2(high0, high1, 0xdd));
+        put(p, _mm512_maskz_shuffle_i64x2(255, low0, low1, 0x88));
+        put(2 + p, _mm512_maskz_shuffle_i64x2(255, high0, high1, 0x88));
+        put(4 + p, _mm512_maskz_shuffle_i64x2(255, low0, low1, 0xdd));
+        put(6 + p, _mm512_maskz_shuffle_i64x2(255, high0, high1, 0xdd));
     }
 }
 // The same of two words, all of a code.
