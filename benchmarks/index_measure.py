@@ -185,9 +185,7 @@ def measure_ours(folder, repeats):
     progress(f"{codeset.name}: ours among {len(items):,} items")
     ours = Ours(codeset)
     cells = []
-    for task, value in [
-        (task, v) for task, values in values_of(codeset).items() for v in values
-    ]:
+    for task, value in [(task, v) for task, values in values_of(codeset).items() for v in values]:
         for n_threads in sorted({1, N_CORES}):
             counts = ours.search(task, value, n_threads).counts
             parts = batches(ours.queries, AT_ONCE * n_threads)

@@ -50,8 +50,8 @@ def make(name):
             queries = _queries(rng, words)
             return CodeSet(name, about, _codes(words[:, None]), _codes(queries[:, None]))
     raise SystemExit(
-        f"error: no code set {name!r}; there are {', '.join((*REAL, *WIDE))}, and clustered, uniform or "
-        f"dense followed by {', '.join(SIZES)}"
+        f"error: no code set {name!r}; there are {', '.join((*REAL, *WIDE))}, and clustered, "
+        f"uniform or dense followed by {', '.join(SIZES)}"
     )
 
 
@@ -160,7 +160,7 @@ def _wide(name):
             flips = draw(chunk.shape[:1]) & draw(chunk.shape[:1]) & draw(chunk.shape[:1])
             near = np.flatnonzero(rng.random(len(chunk)) < 1 / 2)
             flips[near] &= draw(near.shape)
-            chunk ^= flips
+            chunk[:] ^= flips
         codes[:, -1] &= ~unused
         return _codes(codes, n_bits)
 

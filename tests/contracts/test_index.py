@@ -21,9 +21,7 @@ PLENTY = 1e9  # a budget that has room for everything
 
 SHAPES = ("clustered", "sparse", "dense", "one bucket", "zeros")
 
-n_bits_drawn = st.one_of(
-    st.sampled_from([1, 2, 63, 64, 65, 128, 1024, 4096]), st.integers(1, 1024)
-)
+n_bits_drawn = st.one_of(st.sampled_from([1, 2, 63, 64, 65, 128, 1024, 4096]), st.integers(1, 1024))
 
 
 def most_stored(n_bits, signed):
@@ -381,7 +379,8 @@ class Edits(RuleBasedStateMachine):
         self.patch = mock.patch.multiple(memory_settings, SMALL=small, MANY_DEAD=many_dead)
         self.patch.start()
         self.rng = np.random.default_rng(seed)
-        self.n_bits, self.signed = n_bits, signed = most_stored(n_bits, signed), signed
+        n_bits = most_stored(n_bits, signed)
+        self.n_bits, self.signed = n_bits, signed
         self.pool = np.concatenate(
             [
                 random_dense(self.rng, 4, n_bits, 6, signed),
@@ -559,7 +558,9 @@ def test_wide_dense_codes_equal_the_reference(n_bits, signed, memory, instructio
     centres = rng.integers(-1 if signed else 0, 2, (6, n_bits)).astype(np.int8)
     items = centres[rng.integers(0, 6, n)]
     other = rng.integers(-1 if signed else 0, 2, items.shape).astype(np.int8)
-    items = np.where(rng.random(items.shape) < rng.choice([0, 0.01, 0.1, 0.5], (n, 1)), other, items)
+    items = np.where(
+        rng.random(items.shape) < rng.choice([0, 0.01, 0.1, 0.5], (n, 1)), other, items
+    )
     ids = rng.permutation(9000)[:n] - 100
     codes = Codes.from_dense(items, signed=signed)
     queries = codes[::75]
