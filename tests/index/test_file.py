@@ -380,6 +380,7 @@ def save_all_kinds(folder, rng):
     HammingIndex(clustered(rng, 600, 200), memory="lean").save(folder / "lean")
     HammingIndex(clustered(rng, 400, 70, signed=True), memory="fast").save(folder / "signed")
     HammingIndex(dense_codes(rng, 500), memory="balanced").save(folder / "dense")
+    HammingIndex(dense_codes(rng, 500, 600)).save(folder / "wide dense")
     HammingIndex(clustered(rng, 50), memory="fast").save(folder / "small")
     headers = [file.read_header(path) for path in folder.iterdir()]
     filled = {s["name"] for header in headers for s in header["sections"] if s["length"]}
