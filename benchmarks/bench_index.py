@@ -6,7 +6,7 @@ Prints one table and writes benchmarks/results/index.jsonl (see index_record.py)
 plot_index.py and write README.md with render.py. With --only, the other code sets of an earlier
 record stay in it. The sets that a change of the core is judged by:
 
-    python benchmarks/bench_index.py --only real,real-fine,clustered1m,uniform1m,dense1m
+    python benchmarks/bench_index.py --only real,real-fine,clustered1m,uniform1m,dense1m,wide
 
 How it is measured
 - Each peer is built, checked and measured in a process of its own, with ours beside it. Its answers
@@ -58,7 +58,7 @@ from index_measure import (
     measure_peer,
     progress,
 )
-from index_record import HUGE, QUICK, SETS
+from index_record import GROUPS, HUGE, QUICK, SETS, WIDE
 
 from kinhash import HammingIndex, _native
 
@@ -79,7 +79,7 @@ def sizes(folder, *, peers):
         per_item[memory] = HammingIndex(items, memory=memory).n_bytes / n
 
     calls = {f"ours, {m}": functools.partial(build, m) for m in ("lean", "balanced")}
-    for b in index_peers.HASH_BITS if peers else ():
+    for b in index_peers.HASH_BITS if peers and codeset.name not in WIDE else ():
         calls[f"Hash, b = {b}"] = functools.partial(index_peers.filled_hash, data, b)
     times = {name: [] for name in calls}
     for _ in range(BUILD_ROUNDS):
@@ -171,7 +171,7 @@ def _rivals(kind, cell, *, large=False):
 
 
 def _row(name, kind, value, cell, every):
-    uneasy = name.startswith(("uniform", "dense"))
+    uneasy = name.startswith(("uniform", "dense", "wide"))
     if kind == "best range" and not uneasy:  # "range" and "unique" say it already
         return None
     if kind in {"range", "unique", "flat", "ivf"} and uneasy:  # "best ..." covers all
@@ -217,6 +217,8 @@ def _size_rows(record):
     build = sizes["build_seconds"]
     hashes = {key: seconds for key, seconds in build.items() if key.startswith("Hash")}
     rows = [("bytes", sizes["bytes_per_item"]["lean"], None, None, None)]
+    if record["n_bits"] > 64:
+        rows.append(("balanced bytes", sizes["bytes_per_item"]["balanced"], None, None, None))
     if hashes:
         ours = build["ours, balanced"]
         for kind, peer in (
@@ -317,7 +319,9 @@ def parse():
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--quick", action="store_true", help=f"only {', '.join(QUICK)}, roughly")
-    parser.add_argument("--only", help="code sets, separated by commas")
+    parser.add_argument(
+        "--only", help="code sets, separated by commas; `wide` for all of wide codes"
+    )
     parser.add_argument("--huge", action="store_true", help=f"also {', '.join(HUGE)}, ours alone")
     parser.add_argument(
         "--repeats", type=int, help=f"runs of each kind (default {VISITS}; quick: 3)"
@@ -335,8 +339,9 @@ def parse():
 def main():
     """Measure, print the table, write the record."""
     options = parse()
-    names = QUICK if options.quick else SETS
-    names = tuple(options.only.split(",")) if options.only else names
+    names = QUICK if options.quick else (*SETS, *WIDE)
+    if options.only:
+        names = tuple(n for only in options.only.split(",") for n in GROUPS.get(only, (only,)))
     names += HUGE if options.huge else ()
     lines = []
     if options.only and options.out.exists():

@@ -20,7 +20,7 @@ import time
 import index_peers
 import index_sets
 import numpy as np
-from index_record import RADII, TOP
+from index_record import RADII, TOP, WIDE, WIDE_TOP
 
 from kinhash import HammingIndex
 
@@ -170,8 +170,11 @@ def check_top_k(mine, answer, what, codeset, rows):
 # In a process of its own
 
 
-def values_of(n):
-    """Return the radii and the k that are asked of n items."""
+def values_of(codeset):
+    """Return the radii and the k that are asked of a code set."""
+    n = len(codeset.items)
+    if codeset.name in WIDE:
+        return {"range": (codeset.items.n_bits // 5,), "top_k": WIDE_TOP}
     return {"range": RADII, "top_k": tuple(k for k in TOP if k <= n)}
 
 
@@ -182,9 +185,7 @@ def measure_ours(folder, repeats):
     progress(f"{codeset.name}: ours among {len(items):,} items")
     ours = Ours(codeset)
     cells = []
-    for task, value in [
-        (task, v) for task, values in values_of(len(items)).items() for v in values
-    ]:
+    for task, value in [(task, v) for task, values in values_of(codeset).items() for v in values]:
         for n_threads in sorted({1, N_CORES}):
             counts = ours.search(task, value, n_threads).counts
             parts = batches(ours.queries, AT_ONCE * n_threads)
@@ -279,7 +280,7 @@ class Beside:
         The runs of a cell are not all in one go: when other programs keep the machine busy, they
         do so for longer than a cell takes.
         """
-        n_items, values = len(self.codeset.items), values_of(len(self.codeset.items))
+        n_items, values = len(self.codeset.items), values_of(self.codeset)
         promising = []
         for task in self.peer.tasks:
             for value in values[task]:

@@ -292,6 +292,12 @@ class BitwiseCount:
 def builders(items):
     """Return a function for each peer that builds it; IVF only where training takes seconds."""
     n = len(items)
+    if items.words.shape[1] > 1:  # wide codes, hardly any of which are equal
+        return [
+            lambda: Flat(items),
+            lambda: Flat(items, use_heap=False),
+            lambda: USearch(items),
+        ]
     buckets = functools.cache(lambda: Buckets(items))
     lists = [round(n**0.5), round(4 * n**0.5)] if n <= 1_000_000 else []
     return [

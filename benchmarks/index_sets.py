@@ -1,10 +1,11 @@
-"""The codes that the index is measured on: real, clustered, uniform sparse and dense."""
+"""The codes that the index is measured on: real, clustered, uniform sparse, dense and wide."""
 
 import dataclasses
 import json
 from pathlib import Path
 
 import numpy as np
+from index_record import WIDE, wide_bits
 
 from kinhash import Codes
 
@@ -21,7 +22,7 @@ REAL = {
     "real-fine": {"margin": 11, "alpha": 0.005},
     "real-signed": {"margin": 11, "alpha": 0.005, "signed": True},
 }
-SIZES = {"100k": 100_000, "1m": 1_000_000, "10m": 10_000_000, "50m": 50_000_000}
+SIZES = {"100k": 100_000, "200k": 200_000, "1m": 1_000_000, "10m": 10_000_000, "50m": 50_000_000}
 
 
 @dataclasses.dataclass
@@ -38,6 +39,8 @@ def make(name):
     """Return the code set `name`: one of `REAL`, or a kind and a size such as `clustered1m`."""
     if name in REAL:
         return _real(name)
+    if name in WIDE:
+        return _wide(name)
     for kind, draw in (("clustered", _clustered), ("uniform", _uniform), ("dense", _dense)):
         if name.removeprefix(kind) in SIZES:
             n = SIZES[name.removeprefix(kind)]
@@ -47,8 +50,8 @@ def make(name):
             queries = _queries(rng, words)
             return CodeSet(name, about, _codes(words[:, None]), _codes(queries[:, None]))
     raise SystemExit(
-        f"error: no code set {name!r}; there are {', '.join(REAL)}, and clustered, uniform or "
-        f"dense followed by {', '.join(SIZES)}"
+        f"error: no code set {name!r}; there are {', '.join((*REAL, *WIDE))}, and clustered, "
+        f"uniform or dense followed by {', '.join(SIZES)}"
     )
 
 
@@ -58,6 +61,7 @@ def save(name, folder):
     for part in ("items", "queries"):
         np.save(f"{folder}/{part}.npy", getattr(made, part).words)
     said = {"name": name, "about": made.about, "signed": made.items.signed}
+    said["n_bits"] = made.items.n_bits
     Path(folder, "set.json").write_text(json.dumps(said), encoding="utf-8")
     return len(made.items)
 
@@ -66,15 +70,15 @@ def load(folder):
     """Return the code set in a folder."""
     said = json.loads(Path(folder, "set.json").read_text(encoding="utf-8"))
     items, queries = (
-        _codes(np.load(f"{folder}/{part}.npy"), signed=said["signed"])
+        _codes(np.load(f"{folder}/{part}.npy"), said["n_bits"], signed=said["signed"])
         for part in ("items", "queries")
     )
     return CodeSet(said["name"], said["about"], items, queries)
 
 
-def _codes(words, *, signed=False):
+def _codes(words, n_bits=64, *, signed=False):
     words.flags.writeable = False  # so that Codes need not copy them
-    return Codes(words, 64, signed=signed)
+    return Codes(words, n_bits, signed=signed)
 
 
 def _real(name):
@@ -138,6 +142,35 @@ def _dense(rng, words):
     for chunk in _chunks(words):
         chunk[:] = rng.integers(0, 1 << 64, len(chunk), dtype=np.uint64)
     return "64 random bits in each code"
+
+
+def _wide(name):
+    """Return codes like the signs of embeddings: centres, with some of the bits flipped."""
+    n_bits, n = wide_bits(name), SIZES[name.split("-")[1]]
+    rng = np.random.default_rng(n_bits)
+    n_words = -(-n_bits // 64)
+    unused = np.uint64((1 << (-n_bits % 64)) - 1) << np.uint64(n_bits % 64)
+
+    def draw(shape):
+        return rng.integers(0, 1 << 64, (*shape, n_words), dtype=np.uint64)
+
+    def near_centres(n_codes):
+        codes = centres[rng.integers(0, n_centres, n_codes)]
+        for chunk in _chunks(codes):
+            flips = draw(chunk.shape[:1]) & draw(chunk.shape[:1]) & draw(chunk.shape[:1])
+            near = np.flatnonzero(rng.random(len(chunk)) < 1 / 2)
+            flips[near] &= draw(near.shape)
+            chunk[:] ^= flips
+        codes[:, -1] &= ~unused
+        return _codes(codes, n_bits)
+
+    n_centres = n // ITEMS_PER_CENTRE
+    centres = draw((n_centres,))
+    about = (
+        f"{n_centres:,} random centres of {n_bits:,} bits; items and queries are centres with each "
+        "bit flipped with probability 1/8 or 1/16, half of the codes each"
+    )
+    return CodeSet(name, about, near_centres(n), near_centres(N_QUERIES))
 
 
 def _queries(rng, words):

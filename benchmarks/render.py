@@ -43,7 +43,7 @@ machines.
 `index_sets.py` makes the codes, `index_peers.py` holds the peers, `index_measure.py` times them,
 `index_record.py` holds the goals and knows the record. A change of the core is judged by
 
-    python benchmarks/bench_index.py --only real,real-fine,clustered1m,uniform1m,dense1m
+    python benchmarks/bench_index.py --only real,real-fine,clustered1m,uniform1m,dense1m,wide
 
 """
 
@@ -67,6 +67,8 @@ How it is measured:
   `ids` and `distances` of each answer. *ivf*: the number of probed lists is raised until the
   measured recall rounds to 1.000. *best*: the best of all exact ones, also usearch and Flat with
   heap.
+- Wide codes are measured at a radius of a fifth of their bits, against Flat with and without heap
+  and usearch; they must reach the goals on one thread and on all cores.
 - *must* and *aim* are what the project set itself; *all* is the ratio with {n_cores} threads on
   both sides.
 """

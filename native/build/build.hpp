@@ -176,7 +176,8 @@ class Builder {
     // empty slot. So the number of slots is doubled then, if that takes only a small share of what is left of
     // the budget.
     void build_slots() {
-        const size_t n = n_slots(n_codes_);
+        const bool few = words_.count() > 1 && !out_.levels && out_.leaders.empty() && !options_.n_chunks;
+        const size_t n = few ? n_few_slots(n_codes_) : n_slots(n_codes_);
         const bool doubled = out_.levels && double(n) * sizeof(uint32_t) <= SLOTS_SHARE * left_;
         out_.slots.assign(doubled ? 2 * n : n, 0);
         const size_t mask = out_.slots.size() - 1;

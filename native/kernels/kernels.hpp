@@ -57,7 +57,10 @@ struct Stream {
 };
 
 // A scan may write so many hits past the last one.
-inline constexpr size_t SPARE_HITS = 4;
+inline constexpr size_t SPARE_HITS = 8;
+
+// Codes that are compared together; a multiple of those that any instruction set compares at a time.
+inline constexpr size_t TILE = 32;
 
 struct Kernels {
     const char* name;
@@ -73,6 +76,12 @@ struct Kernels {
     // The same for codes of 1, 2 or 4 bytes.
     size_t (*scan_narrow)(const uint8_t* codes, size_t n, size_t n_bytes, uint32_t query, uint32_t radius,
                           Hit first, Hit* out);
+    // Codes as tiles of TILE codes, the last filled up with zeros: first all their first words, then all
+    // their second words, and so on.
+    void (*tile)(const uint64_t* codes, size_t n, size_t n_words, uint64_t* out);
+    // Like scan, of n codes in tiles. Many times faster on codes of several words.
+    size_t (*scan_tiles)(const uint64_t* tiles, size_t n, size_t n_words, const uint64_t* query,
+                         uint32_t radius, Hit first, Hit* out);
     // The same as scan() by bit planes, for queries of at most MOST_PLANES active bits and radii of at
     // most 64. Reads only the planes of the query's active bits, so it is many times faster on sparse codes.
     // Hits are in no order, except that for small radii and up to PLANES_BLOCK codes they are ordered by

@@ -14,6 +14,8 @@ const Kernels& KINHASH_JOIN(kernels_, KINHASH_ISA)() {
                                encode,
                                scan,
                                scan_narrow,
+                               tile,
+                               scan_tiles,
                                scan_planes,
                                runs,
                                write_ids,

@@ -16,6 +16,8 @@ inline double touch(size_t n_codes) { return n_codes < CACHED_CODES ? TOUCH_CACH
 inline constexpr double COMPARE_PLANES = 0.1;
 // ns per word of a code: comparing a query with codes stored one after the other.
 inline constexpr double COMPARE_WORD = 0.2;
+// ns per word of a code: comparing queries with codes of several words in tiles.
+inline constexpr double COMPARE_TILES = 0.04;
 
 // Bits: planes are used for radii up to this.
 inline constexpr unsigned MOST_PLANES_RADIUS = 64;

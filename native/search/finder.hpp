@@ -55,6 +55,23 @@ class Finder {
         if (!scanned_.empty()) scan_.find_all(scanned_, work);
     }
 
+    // Whether this query is compared with every code in tiles, at this radius.
+    bool by_tiles(const uint64_t* query, uint32_t radius) const {
+        return scan_.in_tiles() && !scan_.has_planes(query, radius) &&
+               choose(query, radius).plan == Plan::scan;
+    }
+    // The same at any radius but 0: there is nothing else to choose.
+    bool only_by_tiles(const uint64_t* query) const {
+        const Segment& segment = target_.segment;
+        return scan_.in_tiles() && !segment.levels && !segment.n_chunks && !segment.n_leaders() &&
+               !segment.neighbours.starts.size && !scan_.has_planes(query, 0);
+    }
+    // Adds the rows that may be among the nearest of each query.
+    void nearest(const std::vector<Nearest*>& asked, Work& work) {
+        scan_.find_nearest(asked, work);
+        work.answered(Plan::scan, asked.size());
+    }
+
     const Words<W>& words() const { return target_.words; }
 
   private:

@@ -28,6 +28,19 @@ class Finders {
             return plan != Plan::scan && plan != Plan::groups;
         });
     }
+    // Whether every segment compares this query with all codes in tiles: at a radius, or at any but 0.
+    bool all_by_tiles(const uint64_t* query, uint32_t radius) const {
+        return std::all_of(finders_.begin(), finders_.end(),
+                           [&](const Finder<W>& finder) { return finder.by_tiles(query, radius); });
+    }
+    bool only_by_tiles(const uint64_t* query) const {
+        return std::all_of(finders_.begin(), finders_.end(),
+                           [&](const Finder<W>& finder) { return finder.only_by_tiles(query); });
+    }
+    // Adds the rows that may be among the nearest of each query.
+    void nearest(const std::vector<Nearest*>& asked, Work& work) {
+        for (Finder<W>& finder : finders_) finder.nearest(asked, work);
+    }
     const Words<W>& words() const { return finders_[0].words(); }
 
   private:

@@ -84,7 +84,7 @@ class SearcherOf final : public Searcher {
 
     Work top_k(const uint64_t* queries, size_t n, size_t k, size_t n_threads, int64_t* ids,
                int32_t* distances, Stop& stop) override {
-        return in_threads(n, n_threads, TOP_K_PIECE, stop,
+        return in_threads(n, n_threads, top_k_piece(n, n_threads), stop,
                           [&](size_t begin, size_t end, Scratch<W>& scratch, Work& work) {
                               scratch.top_k.search(queries + begin * n_words_, end - begin, k,
                                                    ids + begin * k, distances + begin * k, work);
@@ -105,6 +105,13 @@ class SearcherOf final : public Searcher {
 
   private:
     static constexpr size_t TOP_K_PIECE = 16;
+    // Codes of several words are often all compared: the more queries at a time, the less is read. Two pieces
+    // per thread, because another program may delay one of the threads.
+    size_t top_k_piece(size_t n, size_t n_threads) const {
+        if (n_words_ == 1) return TOP_K_PIECE;
+        const size_t n_pieces = n_threads <= 1 ? 1 : 2 * n_threads;
+        return std::clamp((n + n_pieces - 1) / n_pieces, TOP_K_PIECE, Found::PIECE);
+    }
     static constexpr size_t MOST_SPARE = size_t(1) << 26;  // bytes that are kept for the next search
 
     // Finds the codes within the radius, and makes an answer that expand(found, answer) writes.

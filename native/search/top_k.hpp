@@ -88,7 +88,8 @@ class TopK {
 
     // Writes min(k, items) ids and distances in order, k per query; -1 if a damaged file leads to fewer.
     // Radii grow until they hold k items: first radii that are look-ups, then from the radius that a sample
-    // of the codes suggests.
+    // of the codes suggests. But if all codes of several words are compared anyway, it is done once, and the
+    // radius shrinks while items are counted.
     void search(const uint64_t* queries, size_t n, size_t k, int64_t* ids, int32_t* distances, Work& work) {
         const size_t wanted = std::min(k, n_items_);
         if (wanted == 0) return;
@@ -121,7 +122,16 @@ class TopK {
         radii_.resize(hits_.size());
         const uint32_t farthest = uint32_t(64 * n_words_);
         pending_.clear();
+        counting_.clear();
+        if (nearest_.size() < n) nearest_.resize(n);
         look_up(queries, n, wanted, work);
+        if (!counting_.empty()) {
+            finders_.nearest(counting_, work);
+            for (Nearest* const one : counting_) {
+                one->drop_far();
+                radii_[size_t(&one->hits() - hits_.data())] = one->radius();
+            }
+        }
         while (!pending_.empty()) {
             const std::vector<size_t>& items = collect(pending_, work);
             size_t left = 0;
@@ -137,10 +147,18 @@ class TopK {
         }
     }
 
-    // Answers queries by radii that are look-ups; all others become pending.
+    // Answers queries by radii that are look-ups; all others become pending, or are answered by counting.
     void look_up(const uint64_t* queries, size_t n, size_t wanted, Work& work) {
         const auto give_up = [&](const Asked& one) {
-            pending_.push_back({one.query, likely_radius(one.query, wanted), one.out});
+            const bool by_counting = finders_.only_by_tiles(one.query);
+            const uint32_t radius = by_counting ? 0 : likely_radius(one.query, wanted);
+            if (!by_counting && !finders_.all_by_tiles(one.query, radius)) {
+                pending_.push_back({one.query, radius, one.out});
+                return;
+            }
+            Nearest& nearest = nearest_[counting_.size()];
+            nearest.start(one.query, wanted, uint32_t(64 * n_words_), one.out);
+            counting_.push_back(&nearest);
         };
         trying_.clear();
         for (size_t i = 0; i < n; ++i) trying_.push_back({queries + i * n_words_, 0, &hits_[i]});
@@ -313,6 +331,8 @@ class TopK {
     std::vector<Hits> hits_;
     std::vector<uint32_t> radii_, limits_;  // of each query: the radius of its hits; the limit of its totals
     std::vector<Asked> pending_, trying_;
+    std::vector<Nearest> nearest_;
+    std::vector<Nearest*> counting_;
     std::vector<size_t> counts_;
     Hits ordered_;
     Pool pool_;

@@ -31,6 +31,10 @@ inline constexpr size_t MOST_ITEMS = 0xffffffff;
 
 // Slots of the hash table for so many rows. A slot holds row + 1, or 0 if it is empty.
 inline size_t n_slots(size_t n_rows) { return std::bit_ceil(std::max<size_t>(4, n_rows + n_rows / 2)); }
+// For codes that only radius 0 looks up: a look-up that fails takes longer.
+inline size_t n_few_slots(size_t n_rows) {
+    return std::bit_ceil(std::max<size_t>(4, n_rows + n_rows / 8 + 1));
+}
 
 // The arrays and numbers of a segment: spans of them to search, vectors of them to build. Two tables below
 // give their names; everything that attaches, checks, builds, writes or reads a segment goes through these.

@@ -8,7 +8,7 @@
 
 namespace kinhash {
 
-inline constexpr size_t MAX_WORDS = 32;  // 1,024 bits in two planes
+inline constexpr size_t MAX_WORDS = 64;  // 4,096 stored bits
 
 // Operations on codes of W words, or of n words if W is 0.
 template <size_t W>

@@ -3,6 +3,7 @@
 #include "kernels/compare.cpp"
 #include "kernels/compare_narrow.cpp"
 #include "kernels/compare_planes.cpp"
+#include "kernels/compare_tiles.cpp"
 #include "kernels/encode.cpp"
 #include "kernels/loss.cpp"
 #include "kernels/runs.cpp"

@@ -99,6 +99,43 @@ TEST(scans_of_narrow_codes_find_what_a_naive_loop_finds) {
             }
 }
 
+TEST(scans_of_tiles_find_what_scans_find) {
+    for (const size_t n : {1, 7, 8, 31, 32, 33, 64, 100, 257})
+        for (const size_t n_words : {1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 15, 16, 17, 24, 31, 48, 64}) {
+            std::vector<uint64_t> codes(n * n_words), query(n_words);
+            std::vector<uint64_t> tiles(round_up(n, TILE) * n_words + 1, 99);
+            for (uint64_t& word : query) word = rng();
+            // From the query itself to codes that share nothing with it.
+            for (size_t row = 0; row < n; ++row)
+                for (size_t w = 0; w < n_words; ++w) {
+                    const size_t kind = row % 5;
+                    const uint64_t flips = kind < 2    ? uint64_t(kind) << below(64)
+                                           : kind == 2 ? rng() & rng() & rng()
+                                           : kind == 3 ? rng()
+                                                       : ~uint64_t(0);
+                    codes[row * n_words + w] = query[w] ^ flips;
+                }
+            const uint32_t all = uint32_t(64 * n_words);
+            for (const uint32_t radius : {0u, 1u, all / 8, all / 5, all / 2, all - 1, all, all + 100})
+                for (const Kernels* kernels : available_kernels()) {
+                    std::vector<std::pair<uint32_t, uint32_t>> expected;
+                    for (size_t row = 0; row < n; ++row) {
+                        const uint32_t d =
+                            naive_distance(codes.data() + row * n_words, query.data(), n_words);
+                        if (d <= radius) expected.push_back({uint32_t(100 + row), d});
+                    }
+                    kernels->tile(codes.data(), n, n_words, tiles.data());
+                    CHECK(tiles.back() == 99);
+                    std::vector<Hit> hits(n + SPARE_HITS);
+                    const size_t found = kernels->scan_tiles(tiles.data(), n, n_words, query.data(), radius,
+                                                             {100, 3, 0, 0}, hits.data());
+                    CHECK(apart(hits.data(), found) == expected);
+                    CHECK(std::all_of(hits.begin(), hits.begin() + std::ptrdiff_t(found),
+                                      [](const Hit& h) { return h.segment == 3 && h.more == 0; }));
+                }
+        }
+}
+
 TEST(runs_join_consecutive_rows) {
     const std::vector<uint32_t> rows{4, 5, 6, 9, 11, 12, 40};
     for (const Kernels* kernels : available_kernels()) {

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from kinhash import _native
-from kinhash.codes import Codes
+from kinhash.codes import MAX_BITS, Codes
 from kinhash.index import hamming, reference
 from kinhash.index import memory as memory_settings
 from kinhash.index.hamming import HammingIndex
@@ -21,10 +21,16 @@ PLENTY = 1e9  # a budget that has room for everything
 
 SHAPES = ("clustered", "sparse", "dense", "one bucket", "zeros")
 
-n_bits_drawn = st.one_of(st.sampled_from([1, 2, 63, 64, 65, 128, 1024]), st.integers(1, 1024))
+n_bits_drawn = st.one_of(st.sampled_from([1, 2, 63, 64, 65, 128, 1024, 4096]), st.integers(1, 1024))
 # Each number of bytes that rank bits are stored in; few of them give many ties.
 n_rank_bits_drawn = st.sampled_from([0, 1, 2, 7, 8, 9, 16, 17, 32, 33, 64, 65, 200])
 orders = st.sampled_from(["nested", "total"])
+
+
+def most_stored(n_bits, signed, n_rank_bits=0):
+    """Return as many bits of a bucket as can be stored: signed ones take two each."""
+    most = MAX_BITS - n_rank_bits
+    return min(n_bits, most // 2 if signed else most)
 
 
 @contextlib.contextmanager
@@ -91,7 +97,9 @@ def random_ranks(rng, n, n_rank_bits):
 @st.composite
 def drawn_codes(draw, shapes=SHAPES, *, ranked=False):
     """Draw items that clash and queries near and far from them, with rank bits if `ranked`."""
-    signed, n_bits = draw(st.booleans()), draw(n_bits_drawn)
+    signed = draw(st.booleans())
+    n_rank_bits = draw(n_rank_bits_drawn) if ranked else 0
+    n_bits = most_stored(draw(n_bits_drawn), signed, n_rank_bits)
     shape = draw(st.sampled_from(shapes))
     n, n_queries = draw(st.integers(0, 60)), draw(st.integers(0, 5))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
@@ -112,7 +120,6 @@ def drawn_codes(draw, shapes=SHAPES, *, ranked=False):
             queries[i] = items[rng.integers(n)]
     queries = flipped(rng, queries, draw(st.integers(0, 4)), signed)
     kinds = st.sampled_from(["rows", "unsorted", "negative", "wide", "extreme"])
-    n_rank_bits = draw(n_rank_bits_drawn) if ranked else 0
     ranks = [random_ranks(rng, len(part), n_rank_bits) for part in (items, queries)]
     return Drawn(items, queries, random_ids(rng, n, draw(kinds)), signed, ranks)
 
@@ -408,6 +415,7 @@ class Edits(RuleBasedStateMachine):
         self.patch = mock.patch.multiple(memory_settings, SMALL=small, MANY_DEAD=many_dead)
         self.patch.start()
         self.rng = np.random.default_rng(seed)
+        n_bits = most_stored(n_bits, signed, n_rank_bits)
         self.n_rank_bits, self.signed = n_rank_bits, signed
         self.pool = np.concatenate(
             [
@@ -572,6 +580,44 @@ def test_thousands_of_codes_equal_the_reference(many, memory, instruction_set):
                 np.testing.assert_array_equal(found.ids, expected.ravel(), str(name))
                 expected = np.take_along_axis(rows[:, by_id], order[:, :k], axis=1)
                 np.testing.assert_array_equal(found.distances, expected.ravel())
+
+
+WIDE = [(65, False), (96, False), (128, True), (256, False), (384, False), (500, True)]
+WIDE += [(768, False), (1024, False), (3072, False), (4096, False), (2048, True)]
+
+
+@pytest.mark.parametrize("instruction_set", INSTRUCTION_SETS)
+@pytest.mark.parametrize("memory", ["balanced", "fast"])
+@pytest.mark.parametrize(("n_bits", "signed"), WIDE)
+def test_wide_dense_codes_equal_the_reference(n_bits, signed, memory, instruction_set):
+    """Several segments, removed and filtered items, equal codes, ties; any radius and any k."""
+    rng = np.random.default_rng(n_bits)
+    n = 1500
+    centres = rng.integers(-1 if signed else 0, 2, (6, n_bits)).astype(np.int8)
+    items = centres[rng.integers(0, 6, n)]
+    other = rng.integers(-1 if signed else 0, 2, items.shape).astype(np.int8)
+    items = np.where(
+        rng.random(items.shape) < rng.choice([0, 0.01, 0.1, 0.5], (n, 1)), other, items
+    )
+    ids = rng.permutation(9000)[:n] - 100
+    codes = Codes.from_dense(items, signed=signed)
+    queries = codes[::75]
+    with using(instruction_set):
+        index = HammingIndex(codes[:1000], ids[:1000], memory=memory)
+        index.add(codes[1000:], ids[1000:])
+        index.remove(ids[::9])
+        kept = np.arange(n) % 9 > 0
+        farthest = n_bits * (2 if signed else 1)
+        some = kept & (rng.random(n) < 0.5)
+        for left, options in ((kept, {}), (some, {"allowed": ids[some]})):
+            stored, names = codes[left], ids[left]
+            for radius in (0, 1, 3, n_bits // 20, n_bits // 5, n_bits // 2, farthest):
+                found = index.search_radius(queries, radius, sort=True, **options)
+                expected = reference.search_radius(stored, queries, radius, ids=names)
+                assert_equal(found, expected)
+            for k in (1, 10, 100, 700, n):
+                found = index.search_top_k(queries, k, **options)
+                assert_equal(found, reference.search_top_k(stored, queries, k, ids=names))
 
 
 @pytest.mark.parametrize("instruction_set", INSTRUCTION_SETS)

@@ -425,6 +425,7 @@ def save_all_kinds(folder, rng):
     HammingIndex(clustered(rng, 600, 200), memory="lean").save(folder / "lean")
     HammingIndex(clustered(rng, 400, 70, signed=True), memory="fast").save(folder / "signed")
     HammingIndex(dense_codes(rng, 500), memory="balanced").save(folder / "dense")
+    HammingIndex(dense_codes(rng, 500, 600)).save(folder / "wide dense")
     HammingIndex(clustered(rng, 50), memory="fast").save(folder / "small")
     HammingIndex(ranked(rng, clustered(rng, 400, 32))).save(folder / "ranked")
     HammingIndex(ranked(rng, clustered(rng, 200, 32), 70)).save(folder / "wide ranks")

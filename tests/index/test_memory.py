@@ -48,7 +48,11 @@ def test_lean_takes_no_tables_and_fast_more_than_balanced():
     assert balanced.levels > 0
     assert lean.listed == 0 < balanced.listed < fast.listed == 1
     assert lean.far == 0 < balanced.far < fast.far
-    assert fast == dataclasses.replace(balanced, far=fast.far, listed=1.0, budget=fast.budget)
+    assert fast == dataclasses.replace(
+        balanced, far=fast.far, listed=1.0, budget=fast.budget, wide_chunks=True
+    )
+    assert [setting.n_chunks_of(1) for setting in (lean, balanced, fast)] == [0, 4, 4]
+    assert [setting.n_chunks_of(2) for setting in (lean, balanced, fast)] == [0, 0, 4]
     assert fast.budget > balanced.budget > 0
 
 
@@ -76,6 +80,19 @@ def test_more_memory_is_taken_only_where_it_is_given():
     # Beside code and id: one level has 6 keys, each with a start and a row of 4 bytes.
     assert sizes["lean"] < sizes["balanced"] <= sizes["lean"] + 48 * 4000 + 64
     assert sizes["balanced"] < sizes["fast"] <= sizes["lean"] + 512 * 4000 + 64
+
+
+@pytest.mark.parametrize("n_bits", [96, 128, 256, 1000])
+@pytest.mark.parametrize("n", [3000, 3641, 3700, 4096])
+def test_wide_dense_codes_take_17_bytes_beside_the_code_at_most(n, n_bits):
+    """Four for an id, four for an offset, and at most 2.25 slots of four."""
+    rng = np.random.default_rng(n)
+    codes = Codes.from_dense(rng.integers(0, 2, (n, n_bits)))
+    index = HammingIndex(codes)
+    assert index.n_bytes / n <= 8 * -(-n_bits // 64) + 17.1
+    found = index.search_radius(codes[:50], 0)
+    np.testing.assert_array_equal(found.ids, np.arange(50))
+    assert "50 times by looking up the query's own code" in index.explain(codes[:50], radius=0)
 
 
 # What the budget has room for

@@ -1,5 +1,7 @@
 """Groups of duplicates: the connected components of items with equal or similar codes."""
 
+import dataclasses
+
 import numpy as np
 import scipy.sparse
 import scipy.sparse.csgraph
@@ -42,6 +44,8 @@ def _components(segment: Segment, radius: int, wanted: Structures) -> Array:
         return np.arange(n_codes)
     words = segment.arrays["codes"].reshape(n_codes, segment.numbers["n_words"])
     # Codes as items, so that a pair of codes is found once and not once per pair of items.
+    # With every code as a query, chunks pay, and they are not kept.
+    wanted = dataclasses.replace(wanted, wide_chunks=True)
     searcher = _native.Searcher([Segment.build(words, None, wanted).native])
     links = [np.zeros((2, 0), np.int64)]
     for start in range(0, n_codes, QUERIES):

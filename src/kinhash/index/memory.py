@@ -21,6 +21,12 @@ class Structures:
     far: float  # codes per item, the heaviest, with lists of neighbours within three bits ...
     listed: float  # ... and within two
     budget: float  # bytes per item for deletion keys, more slots, chunks and neighbours together
+    # Whether codes of more than one word have chunks, too: comparing them all is fast.
+    wide_chunks: bool = False
+
+    def n_chunks_of(self, n_words: int) -> int:
+        """Return the most chunks for codes of so many words."""
+        return self.n_chunks if n_words == 1 or self.wide_chunks else 0
 
     def n_far(self, n_items: int) -> int:
         """Return how many codes have all within three bits listed, at most."""
@@ -36,7 +42,15 @@ MEMORY = {
     "balanced": Structures(
         levels=2, n_chunks=4, groups=True, far=1 / 512, listed=1 / 128, budget=48.0
     ),
-    "fast": Structures(levels=2, n_chunks=4, groups=True, far=1 / 64, listed=1.0, budget=512.0),
+    "fast": Structures(
+        levels=2,
+        n_chunks=4,
+        groups=True,
+        far=1 / 64,
+        listed=1.0,
+        budget=512.0,
+        wide_chunks=True,
+    ),
 }
 
 

@@ -77,7 +77,7 @@ class Segment:
             np.ascontiguousarray(words),
             ids,
             0 if small else wanted.levels,
-            0 if small else wanted.n_chunks,
+            0 if small else wanted.n_chunks_of(words.shape[1]),
             wanted.groups and not small,
             0 if small else wanted.n_far(len(words)),
             0 if small else wanted.n_listed(len(words)),
