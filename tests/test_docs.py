@@ -417,19 +417,26 @@ def test_each_entry_of_a_model_is_specified_and_no_other():
 
 
 def test_the_examples_of_the_bit_layout_hold():
-    row = re.compile(r"^\| ([-\d ]+)(, signed)? \| (0x.*?) \| (.*?) \|$", re.MULTILINE)
+    row = re.compile(
+        r"^\| ([-\d ]+)(, signed)? \|([01 ]*)\| (0x.*?) \|(.*?)\| (.*?) \|$", re.MULTILINE
+    )
     rows = row.findall(read("docs/formats.md"))
-    assert len(rows) == 2
-    for entries, signed, words_shown, bytes_shown in rows:
-        codes = Codes.from_dense([[int(e) for e in entries.split()]], signed=bool(signed))
+    assert len(rows) == 4
+    for bucket, signed, rank, words_shown, rank_words_shown, bytes_shown in rows:
+        codes = Codes.from_dense(
+            [[int(entry) for entry in bucket.split()]],
+            signed=bool(signed),
+            rank=np.array([[int(entry) for entry in rank.split()]], np.int8),
+        )
         assert codes.words[0].tolist() == [int(word, 16) for word in words_shown.split(", ")]
+        assert codes.rank_words[0].tolist() == [int(word, 16) for word in rank_words_shown.split()]
         assert codes.to_bytes()[0].tobytes() == bytes.fromhex(bytes_shown)
 
 
 def test_each_header_entry_is_specified():
     text = read("docs/formats.md")
-    for kind in ("model", "codes"):
-        header, arrays = storage.read(GOLDEN / f"{kind}.kinhash")
+    for kind in ("v1/model", "v1/codes", "v3/nested-codes"):
+        header, arrays = storage.read(GOLDEN.parent / f"{kind}.kinhash")
         for name in [*header, *arrays, "sha256"]:
             assert f"`{name}`" in text
 

@@ -7,7 +7,7 @@ closed form: shuffling the database changes nothing.
 """
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -101,9 +101,10 @@ def evaluate_codes(
     if db_codes.n_rank_bits:
         pairs = pair_tables(query_codes, query_labels, db_codes, db_labels, own=own)
         tables = ((table.queries, *ranking_table(table, order)) for table in pairs)
+        ranked = _ranking_measures(tables, len(query_codes), at)
     else:
-        tables = iter([(np.arange(len(query_codes)), n_all, n_relevant)])
-    ranked = _ranking_measures(tables, len(query_codes), at)
+        everyone = np.arange(len(query_codes))
+        ranked = _ranking_measures([(everyone, n_all, n_relevant)], len(query_codes), at)
     result = {name: _mean_of_known(ranked[name]) for name in ("map", "map_best", "map_worst")}
     result["ramap"] = float(radius_aware_precision(n_all, n_relevant).mean())
     for k in at:
@@ -573,7 +574,7 @@ def _by_place(counts: Array, places: Array, n_places: int | None = None) -> Arra
 
 
 def _ranking_measures(
-    tables: Iterator[tuple[Array, Array, Array]], n_queries: int, at: Sequence[int]
+    tables: Iterable[tuple[Array, Array, Array]], n_queries: int, at: Sequence[int]
 ) -> dict[str, Array]:
     """Return `map`, `map_best`, `map_worst`, and `map@{k}` and `mp@{k}` of every query."""
     names = ["map", "map_best", "map_worst", *(f"{kind}@{k}" for k in at for kind in ("map", "mp"))]

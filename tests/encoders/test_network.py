@@ -46,6 +46,16 @@ def test_the_kernel_equals_numpy(rng, instruction_set, kind, n_bits, n_features,
     check_native_equals_numpy(encoder, rng.normal(size=(237, n_features)).astype(np.float32))
 
 
+@pytest.mark.parametrize(
+    ("kind", "n_bits", "signed"),
+    [(IstaEncoder, 2048, True), (CodEncoder, 2048, True), (LinearEncoder, 4096, False)],
+)
+def test_the_longest_codes_are_those_of_numpy(rng, kind, n_bits, signed, random_encoder):
+    options = {"signed": True} if signed else {}
+    encoder = random_encoder(rng, kind, n_bits, 7, **options)
+    check_native_equals_numpy(encoder, rng.normal(size=(9, 7)).astype(np.float32))
+
+
 @settings(max_examples=30, deadline=None)
 @given(
     seed=st.integers(0, 10_000),

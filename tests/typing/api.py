@@ -51,6 +51,12 @@ def codes() -> Codes:
     assert_type(made, Codes)
     assert_type(Codes(made.words, made.n_bits, signed=made.signed), Codes)
     assert_type(Codes.from_bytes(made.to_bytes(), 3), Codes)
+    nested = Codes.from_dense(made.to_dense(), rank=[[0, 1], [1, 1]])
+    assert_type((nested.n_bits, nested.n_bucket_bits, nested.n_rank_bits), tuple[int, int, int])
+    assert_type(nested.rank_words, npt.NDArray[np.uint64])
+    assert_type(nested.rank_to_dense(), npt.NDArray[np.int8])
+    assert_type(nested.without_rank(), Codes)
+    assert_type(Codes.from_bytes(nested.to_bytes(), 5, n_rank_bits=2), Codes)
     assert_type(Codes.concatenate([made, made]), Codes)
     assert_type(made[0], Codes)
     assert_type(made[1:], Codes)
@@ -172,6 +178,7 @@ def matches(found: Matches) -> None:
     assert_type(distances, npt.NDArray[np.int32])
     assert_type(found.ids, Integers)
     assert_type(found.distances, npt.NDArray[np.int32])
+    assert_type(found.rank_distances, npt.NDArray[np.int32] | None)
     assert_type(found.offsets, Integers)
     assert_type(found.counts, Integers)
     assert_type(len(found), int)
@@ -197,6 +204,8 @@ def files() -> None:
 def measures(found: Codes) -> None:
     measured = evaluate_codes(found, y, found, y, radii=(0, 2), at=[10], own=range(20))
     assert_type(measured, dict[str, float])
+    evaluate_codes(found, y, found, y, order="total")
+    evaluate_codes(found, y, found, y, order="sum")  # type: ignore[arg-type]
 
 
 def datasets() -> Dataset:

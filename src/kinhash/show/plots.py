@@ -360,7 +360,7 @@ def _box(
 
 
 def _cell_legend() -> list[Line2D]:
-    def mark(label: str, size: float, **style: str) -> Line2D:
+    def mark(label: str, size: float, **style: Any) -> Line2D:  # noqa: ANN401 - matplotlib's
         return Line2D([], [], linestyle="", marker="s", markersize=size, label=label, **style)
 
     return [

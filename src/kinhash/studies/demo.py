@@ -316,7 +316,7 @@ def _codes_section(evaluation: Evaluation) -> Section:
         labels.append([f"no. {place + 1}" for place in chosen])
     return Section(
         "What a code looks like",
-        image=plots.data_uri(plots.plot_codes(queries, neighbours, labels)),
+        image=plots.data_uri(plots.plot_codes(queries, neighbours, labels), "png"),
         caption=(
             f"The codes of {len(queries)} of these queries, a cell for each bit, and below each "
             f"query the first item of the {N_STRIPS} smallest distances that occur, with its place "
