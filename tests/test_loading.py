@@ -599,6 +599,25 @@ def test_facts_of_a_model_say_what_differs_from_the_defaults(tmp_path, rng):
     json.dumps(facts)
 
 
+def test_facts_of_nested_codes_are_of_both_parts(tmp_path, digits):
+    X, y = digits
+    model = Nested(ClassCode(levels=2, temperature=0.5), LSH(), n_bits=30, n_rank_bits=10)
+    model.fit(X[:200], y[:200]).save(tmp_path / "model")
+    facts = describe(tmp_path / "model")
+    assert (facts["n_bits"], facts["n_rank_bits"]) == (30, 10)
+    assert facts["bucket"]["method"] == "classcode"
+    assert facts["bucket"]["changed"] == {"n_bits": 20, "levels": 2, "temperature": 0.5}
+    assert facts["bucket"]["history"]["temperature"] == 0.5
+    assert (facts["rank"]["method"], facts["rank"]["encoder"]) == ("lsh", "linear")
+    assert facts["changed"] == {
+        "n_bits": 30,
+        "n_rank_bits": 10,
+        "bucket": {"method": "classcode", "parameters": {"levels": 2, "temperature": 0.5}},
+        "rank": {"method": "lsh", "parameters": {}},
+    }
+    json.dumps(facts)
+
+
 def test_facts_of_an_index_are_those_of_its_file(tmp_path, other_codes):
     HammingIndex(other_codes, memory="lean").save(tmp_path / "index")
     facts = describe(tmp_path / "index", verify=True)

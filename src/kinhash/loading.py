@@ -89,16 +89,26 @@ def _of_codes(codes: Codes) -> dict[str, Any]:
 
 
 def _of_model(model: HashMethod | MultimodalMethod) -> dict[str, Any]:
-    parameters, defaults = model.stored_parameters(), type(model)().stored_parameters()
     is_multimodal = isinstance(model, MultimodalMethod)
     kept = [look for look in model.history_ if look.get("kept", is_multimodal)]
     return {
         "method": model.name,
         **(_of_encoders(model) if isinstance(model, MultimodalMethod) else _of_encoder(model)),
-        "changed": {k: v for k, v in parameters.items() if v != defaults[k]},
-        "parameters": parameters,
+        "changed": _changed(model),
+        "parameters": model.stored_parameters(),
         "history": kept[-1] if kept else None,
     }
+
+
+def _changed(model: HashMethod | MultimodalMethod) -> dict[str, Any]:
+    """Return the parameters that differ from the defaults; of a method in them, likewise."""
+    defaults = type(model)().stored_parameters()
+    changed = {k: v for k, v in model.stored_parameters().items() if v != defaults[k]}
+    for name in changed:
+        part = getattr(model, name)
+        if isinstance(part, HashMethod):
+            changed[name] = {"method": part.name, "parameters": _changed(part)}
+    return changed
 
 
 def _of_encoder(model: HashMethod) -> dict[str, Any]:

@@ -28,6 +28,11 @@ TRAIN = ("train", "items.npz", "--out", "model.kinhash")
             "KSH requires y to be passed, but the target y is None. Pass class labels, or tags.",
             "KSH needs class labels, but DATA has none. Name them with --labels, or tags.",
         ),
+        (
+            (*TRAIN, "--method", "nested", "--set", "bucket.levels=0"),
+            "`levels` must be an integer of at least 1, got 0.",
+            "--set bucket.levels must be an integer of at least 1, got 0.",
+        ),
         (("compare", "digits"), "Lower `n_bits`.", "Lower --bits."),
         (("search", "i", "--top-k", "0"), "`k` must be 1.", "--top-k must be 1."),
         (("search", "i"), "X has 5 features.", "--queries has 5 features."),

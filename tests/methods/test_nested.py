@@ -5,7 +5,7 @@ from sklearn.base import clone
 
 import kinhash
 from kinhash import Pairs, SparseHash
-from kinhash.errors import FormatError, InvalidInputError
+from kinhash.errors import ConstantColumnWarning, FormatError, InvalidInputError
 from kinhash.methods import ITQ, LSH, METHODS, ClassCode, Nested, NNHash
 from kinhash.methods.nested import FLAT_METHODS
 from kinhash.storage import read, write
@@ -86,6 +86,15 @@ def test_tags_go_to_both(data):
     rank = NNHash(max_steps=20, n_anchors=20)
     model = Nested(ClassCode(levels=2), rank, n_bits=30, n_rank_bits=10).fit(X, tags)
     assert model.encode(X).n_unique > 2
+
+
+@pytest.mark.filterwarnings("default::kinhash.errors.ConstantColumnWarning")
+def test_constant_columns_are_told_once(data):
+    X, y = data
+    X = np.column_stack([X, np.ones(len(X))])
+    with pytest.warns(ConstantColumnWarning) as caught:
+        Nested(rank=LSH(), n_bits=30, n_rank_bits=10).fit(X, y)
+    assert len(caught) == 1
 
 
 def test_parameters_of_parts_are_set_and_cloned_as_in_scikit_learn():

@@ -5,12 +5,12 @@ import numpy as np
 import pytest
 
 from kinhash.codes import Codes
-from kinhash.datasets import load
+from kinhash.datasets import Split, load
 from kinhash.errors import InvalidInputError
-from kinhash.evaluation.protocol import split_hash
-from kinhash.methods import LSH
+from kinhash.evaluation.protocol import evaluate_method, split_hash
+from kinhash.methods import LSH, METHODS, ClassCode
 from kinhash.studies import records
-from kinhash.studies.records import kept, plate_queries, read, record, record_key
+from kinhash.studies.records import built, kept, plate_queries, read, record, record_key
 
 LSH8 = {"method": "lsh", "n_bits": 8}
 
@@ -58,6 +58,37 @@ def test_records_of_nested_codes_are_of_one_order(tmp_path, data, monkeypatch):
     assert made["nested"]["metrics"]["map"] != made["total"]["metrics"]["map"]
     assert ("order" in made["nested"], made["total"]["order"]) == (False, "total")
     assert made["nested"]["stored_bits"] == 40
+
+
+NESTED = {
+    "method": "nested",
+    "n_bits": 20,
+    "n_rank_bits": 8,
+    "bucket": {"method": "classcode", "C": 2.0},
+    "rank": {"method": "lsh"},
+}
+
+
+def test_settings_may_have_methods_in_them(data):
+    method = built(NESTED, 5, METHODS)
+    assert (type(method.bucket), method.bucket.C) == (ClassCode, 2.0)
+    assert type(method.rank) is LSH
+    assert method.seed == 5
+    made = record(None, data, NESTED, 0)
+    assert made["stored_bits"] == 20
+    assert made["parameters"]["bucket"]["method"] == "classcode"
+    json.dumps(made)
+    with pytest.raises(InvalidInputError, match="Unknown parameter of lsh 'levels'"):
+        built(NESTED | {"rank": {"method": "lsh", "levels": 2}}, 0, METHODS)
+
+
+def test_with_training_items_apart_only_the_rest_is_searched(data):
+    part = data.split(1)
+    rest = Split(part.train, part.query, np.setdiff1d(part.database, part.train))
+    made = record(None, data, LSH8, 1, protocol="apart")
+    assert made["split_hash"] == split_hash(rest)
+    expected = evaluate_method(LSH(8, seed=1), data, rest, radii=(0, 1, 2))
+    assert made["metrics"] == expected.metrics
 
 
 def test_an_interrupted_record_leaves_nothing(tmp_path, data, monkeypatch):

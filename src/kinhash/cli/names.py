@@ -70,6 +70,7 @@ def _table(command: str, words: Sequence[str]) -> dict[str, str]:
     import typer
 
     from kinhash.cli.app import app
+    from kinhash.methods import Nested
 
     commands: Mapping[str, Any] = typer.main.get_command(app).commands  # type: ignore[attr-defined]
     if command not in commands:
@@ -82,6 +83,11 @@ def _table(command: str, words: Sequence[str]) -> dict[str, str]:
             table[parameter.name] = (known or parameter.opts)[0]
     if command == "train":
         table = _parameters() | table
+        # Messages about a part of nested codes name its parameter: --set bucket.levels=0.
+        for key in typed:
+            part, dot, name = key.partition(".")
+            if part in Nested.DEFAULTS and dot:
+                table[name] = f"--set {key}"
         if "--config" in typed:
             table = {name: option for name, option in table.items() if option in typed}
     table |= _OTHERWISE.get(command, {})

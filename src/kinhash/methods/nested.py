@@ -2,6 +2,7 @@
 
 import inspect
 import reprlib
+import warnings
 from typing import Any, ClassVar, Self
 
 from sklearn.base import clone
@@ -11,7 +12,7 @@ from kinhash.arguments import check_integer
 from kinhash.arrays import Array, Labels, Vectors
 from kinhash.codes import MAX_BITS
 from kinhash.encoders import NestedEncoder
-from kinhash.errors import FormatError, InvalidInputError
+from kinhash.errors import ConstantColumnWarning, FormatError, InvalidInputError
 from kinhash.methods.model import ENTRIES, HashMethod
 from kinhash.methods.rivals.agh import AGH
 from kinhash.methods.rivals.classcode import ClassCode
@@ -103,8 +104,10 @@ class Nested(HashMethod):
             vectors = self._checked(X, reset=True)
             for part, method in parts.items():
                 _check_pairs(part, method, pairs)
-            for part, method in parts.items():
-                setattr(self, f"{part}_", _fitted(method, vectors, y, pairs))
+            self.bucket_ = _fitted(parts["bucket"], vectors, y, pairs)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConstantColumnWarning)  # the bucket has warned
+                self.rank_ = _fitted(parts["rank"], vectors, y, pairs)
             self.encoder_ = NestedEncoder.of(self.bucket_.encoder_, self.rank_.encoder_)
             self.history_ = []
         return self
