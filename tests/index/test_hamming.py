@@ -1240,7 +1240,9 @@ def test_queries_with_other_rank_bits_are_refused(nested, queries, message):
 
 def test_queries_with_rank_bits_are_refused_by_an_index_without_them(stairs):
     queries = Codes.from_dense(STAIRS.to_dense(), rank=np.ones((len(STAIRS), 2)))
-    with pytest.raises(InvalidInputError, match=r"have 2 rank bits but .* with 0.*without_rank\(\)"):
+    with pytest.raises(
+        InvalidInputError, match=r"have 2 rank bits but .* with 0.*without_rank\(\)"
+    ):
         stairs.search_top_k(queries, 1)
 
 
