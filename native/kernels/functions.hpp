@@ -20,6 +20,7 @@ KINHASH_KERNEL(scan);
 KINHASH_KERNEL(scan_many);
 KINHASH_KERNEL(scan_narrow);
 KINHASH_KERNEL(scan_buckets);
+KINHASH_KERNEL(scan_totals);
 KINHASH_KERNEL(scan_planes);
 KINHASH_KERNEL(runs);
 KINHASH_KERNEL(write_ids);

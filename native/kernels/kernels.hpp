@@ -93,6 +93,10 @@ struct Kernels {
     // `n_done` hits were looked at. Returns the number of items kept.
     size_t (*scan_buckets)(BucketRanks& in, const Hit* hits, size_t n_hits, uint32_t query, uint32_t limit,
                            bool total, Hit* out, size_t room, size_t& n_done);
+    // The same with `total` for n codes of one word, `first.row` being the first, which need not be near; not
+    // `done` if something else is faster or if the items might not fit the room.
+    size_t (*scan_totals)(BucketRanks& in, const uint64_t* codes, size_t n, uint64_t query,
+                          uint32_t rank_query, uint32_t limit, Hit first, Hit* out, size_t room, bool& done);
     // The same as scan() by bit planes, for queries of at most MOST_PLANES active bits and radii of at
     // most 64. Reads only the planes of the query's active bits, so it is many times faster on sparse codes.
     // Hits are in no order, except that for small radii and up to PLANES_BLOCK codes they are ordered by

@@ -16,6 +16,7 @@ const Kernels& KINHASH_JOIN(kernels_, KINHASH_ISA)() {
                                scan_many,
                                scan_narrow,
                                scan_buckets,
+                               scan_totals,
                                scan_planes,
                                runs,
                                write_ids,

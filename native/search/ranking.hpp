@@ -63,6 +63,19 @@ class Ranking {
         return before - left_;
     }
 
+    // Adds the items of n codes of one word, if that is faster than finding the near ones first.
+    bool add_codes(const Segment& segment, const uint64_t* query, size_t n, Hit first) {
+        BucketRanks in = bucket_ranks(segment);
+        bool done;
+        const size_t found =
+            kernels_.scan_totals(in, segment.code(first.row), n, query[0], uint32_t(query_.words[0]), limit_,
+                                 first, near_, BLOCK, done);
+        if (!done) return false;
+        left_ = in.left;
+        keep_narrow(segment, found);
+        return true;
+    }
+
     // No item with a larger key is among the first.
     uint32_t limit() const { return limit_; }
 
@@ -98,14 +111,19 @@ class Ranking {
     // Adds the items of small buckets of one segment; returns the number of buckets. The buckets of a damaged
     // file may overlap: never looks at more items than there are.
     size_t add_narrow(const Segment& segment, const Hit* hits, size_t n_hits) {
-        BucketRanks in{segment.ranks.data, segment.rank_bytes, segment.n_items(), segment.offsets.data,
-                       left_};
+        BucketRanks in = bucket_ranks(segment);
         size_t n_done = 0;
         const size_t found = kernels_.scan_buckets(in, hits, n_hits, uint32_t(query_.words[0]), limit_,
                                                    query_.total, near_, BLOCK, n_done);
         left_ = in.left;
-        keep(segment, found, [](const Hit& one) { return Ranked{0, one.distance, one.more}; });
+        keep_narrow(segment, found);
         return n_done;
+    }
+    BucketRanks bucket_ranks(const Segment& segment) const {
+        return {segment.ranks.data, segment.rank_bytes, segment.n_items(), segment.offsets.data, left_};
+    }
+    void keep_narrow(const Segment& segment, size_t found) {
+        keep(segment, found, [](const Hit& one) { return Ranked{0, one.distance, one.more}; });
     }
 
     // Adds the items of any bucket.

@@ -318,12 +318,13 @@ class TopK {
                 const size_t n = std::min(SCAN_BLOCK, segment.n_codes() - first);
                 for (const Asked& one : asked) {
                     Ranking& ranking = rankings_[size_t(one.out - hits_.data())];
+                    work.compare(n);
+                    const Hit start{uint32_t(first), uint8_t(s), 0, 0};
+                    if (n_words_ == 1 && ranking.add_codes(segment, one.query, n, start)) continue;
                     ordered_.clear();
                     Hit* const room = ordered_.room(n + SPARE_MANY);
-                    const size_t found =
-                        kernels_.scan_many(segment.code(first), n, n_words_, one.query, ranking.limit(),
-                                           {uint32_t(first), uint8_t(s), 0, 0}, room);
-                    work.compare(n);
+                    const size_t found = kernels_.scan_many(segment.code(first), n, n_words_, one.query,
+                                                            ranking.limit(), start, room);
                     work.wrote(ranking.add(room, found));
                 }
             }

@@ -4,6 +4,7 @@
 #include "kernels/compare_many.cpp"
 #include "kernels/compare_narrow.cpp"
 #include "kernels/compare_planes.cpp"
+#include "kernels/compare_totals.cpp"
 #include "kernels/encode.cpp"
 #include "kernels/loss.cpp"
 #include "kernels/runs.cpp"

@@ -1199,7 +1199,8 @@ def test_without_rank_bits_both_orders_are_by_distance_and_id(stairs):
 
 
 def test_rank_bits_survive_copies_pickles_and_changes(nested):
-    for same in (copy.copy(nested), copy.deepcopy(nested), pickle.loads(pickle.dumps(nested))):
+    pickled = pickle.loads(pickle.dumps(nested))  # noqa: S301 - our own
+    for same in (copy.copy(nested), copy.deepcopy(nested), pickled):
         assert same.codes([1, 2, 3, 4, 5]) == NESTED[::-1]
         same.add(NESTED[:1], [0])
         same.update(NESTED[:1], [3])
