@@ -18,7 +18,7 @@ size_t scan_many(const uint64_t* codes, size_t n, size_t n_words, const uint64_t
             const __m512i x = _mm512_xor_si512(_mm512_loadu_si512(codes + row), q);
             const __m512i distances = _mm512_popcnt_epi64(x);
             const __mmask8 near = _mm512_cmple_epu64_mask(distances, most);
-            const __m512i hits = _mm512_or_si512(rows, _mm512_slli_epi64(distances, 48));
+            const __m512i hits = _mm512_or_si512(rows, _mm512_maskz_slli_epi64(near, distances, 48));
             _mm512_storeu_si512(out + found, _mm512_maskz_compress_epi64(near, hits));
             found += size_t(__builtin_popcount(near));
             rows = _mm512_add_epi64(rows, _mm512_set1_epi64(8));

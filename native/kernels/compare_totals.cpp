@@ -25,7 +25,8 @@ size_t scan_totals([[maybe_unused]] BucketRanks& in, [[maybe_unused]] const uint
         const __m512i x = _mm512_xor_si512(_mm512_maskz_loadu_epi64(lanes, codes + row), q);
         const __m512i distances = _mm512_popcnt_epi64(x);
         n_near += size_t(__builtin_popcount(_mm512_mask_cmple_epu64_mask(lanes, distances, farthest)));
-        _mm_storel_epi64(reinterpret_cast<__m128i*>(of_code + row), _mm512_cvtepi64_epi8(distances));
+        _mm_storel_epi64(reinterpret_cast<__m128i*>(of_code + row),
+                         _mm512_maskz_cvtepi64_epi8(lanes, distances));
     }
     if (n_near * FEW < n) return 0;  // looking at their items only is faster
     for (size_t row = 0; row < n; ++row) {
@@ -46,14 +47,15 @@ size_t scan_totals([[maybe_unused]] BucketRanks& in, [[maybe_unused]] const uint
         const uint8_t* const ranks = in.ranks + 4 * (base + i);
         const __m512i x = _mm512_xor_si512(_mm512_maskz_loadu_epi32(lanes, ranks), r);
         const __m512i distances =
-            _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(of_item + i)));
+            _mm512_maskz_cvtepu8_epi32(lanes, _mm_loadu_si128(reinterpret_cast<const __m128i*>(of_item + i)));
         const __m512i rank_distances = _mm512_popcnt_epi32(x);
         uint32_t near =
             _mm512_mask_cmple_epi32_mask(lanes, _mm512_add_epi32(distances, rank_distances), most);
         if (!near) continue;
         if (found + 16 > room) return 0;
         uint8_t counts[16];
-        _mm_storeu_si128(reinterpret_cast<__m128i*>(counts), _mm512_cvtepi32_epi8(rank_distances));
+        _mm_storeu_si128(reinterpret_cast<__m128i*>(counts),
+                         _mm512_maskz_cvtepi32_epi8(lanes, rank_distances));
         for (; near; near &= near - 1) {
             const size_t j = size_t(__builtin_ctz(near));
             out[found++] = {uint32_t(base + i + j), first.segment, counts[j], of_item[i + j]};
