@@ -272,9 +272,7 @@ def test_a_hostile_file_gives_sound_codes_or_one_clear_error(files, tmp_path, na
     assert refused > total / 3
 
 
-@pytest.mark.parametrize(
-    "name", ["index", "golden/v2/index.kinhash", "golden/v3/index.kinhash"]
-)
+@pytest.mark.parametrize("name", ["index", "golden/v2/index.kinhash", "golden/v3/index.kinhash"])
 def test_a_hostile_header_of_an_index_gives_answers_or_one_clear_error(files, tmp_path, name):
     raw = files[name].read_bytes()
     magic, version, _, length = struct.unpack("<8sIIQ", raw[:24])

@@ -1,7 +1,7 @@
-// Compares a query with every code of 1, 2 or 4 bytes.
+// Compares a query with codes of 1, 2 or 4 bytes: with every one, or with those of some buckets.
 #include <cstring>
 
-#include "kernels/functions.hpp"
+#include "kernels/buckets.hpp"
 
 namespace kinhash::KINHASH_ISA {
 namespace {
@@ -75,5 +75,74 @@ size_t scan_narrow(const uint8_t* codes, size_t n, size_t n_bytes, uint32_t quer
 #endif
     add_near(uint32_t());
     return found;
+}
+
+namespace {
+
+template <typename T>
+size_t scan_buckets_of(BucketRanks& in, const Hit* hits, size_t n_hits, uint32_t query, uint32_t limit,
+                       bool total, Hit* out, size_t room, size_t& n_done) {
+    // Copies, which stay in registers while hits are written.
+    const uint8_t* const all_ranks = in.ranks;
+    const uint32_t* const offsets = in.offsets;
+    const size_t n_items = in.n_items;
+    size_t found = 0, h = 0, left = in.left;
+    for (; h < n_hits; ++h) {
+        if (h + BUCKETS_AHEAD < n_hits)
+            __builtin_prefetch(all_ranks + sizeof(T) * offsets[hits[h + BUCKETS_AHEAD].row]);
+        const Hit hit = hits[h];
+        const uint32_t base = total ? hit.distance : 0;
+        if (base > limit) continue;
+        const auto [from, to] = bucket(offsets, n_items, hit);
+        const size_t n = std::min(to - from, left);
+        if (found + n > room) break;
+        left -= n;
+        const uint8_t* const ranks = all_ranks + from * sizeof(T);
+        const uint32_t most = limit - base;
+        const auto add = [&](size_t i) {
+            const uint32_t d = narrow_distance<T>(ranks, i, query);
+            out[found] = {uint32_t(from + i), hit.segment, uint8_t(d), hit.distance};
+            return d;
+        };
+        size_t i = 0;
+#if defined(__AVX512VPOPCNTDQ__)
+        if constexpr (sizeof(T) == 4) {
+            const __m512i q = fill_narrow(query), highest = fill_narrow(most);
+            for (; i < n; i += NARROW_STEP) {
+                const auto lanes = __mmask16(n - i >= NARROW_STEP ? 0xffff : (1u << (n - i)) - 1);
+                const __m512i x = _mm512_xor_si512(_mm512_maskz_loadu_epi32(lanes, ranks + 4 * i), q);
+                uint32_t near = _mm512_mask_cmple_epi32_mask(lanes, _mm512_popcnt_epi32(x), highest);
+                for (; near; near &= near - 1) {
+                    add(i + size_t(__builtin_ctz(near)));
+                    ++found;
+                }
+            }
+        }
+#elif defined(__AVX2__)
+        if constexpr (sizeof(T) == 4) {
+            const __m256i q = fill_narrow(query), highest = fill_narrow(most);
+            for (; i + NARROW_STEP <= n; i += NARROW_STEP)
+                for (uint32_t near = narrow_at_most(ranks + 4 * i, q, highest); near; near &= near - 1) {
+                    add(i + size_t(__builtin_ctz(near)));
+                    ++found;
+                }
+        }
+#endif
+        for (; i < n; ++i) found += add(i) <= most;
+    }
+    in.left = left;
+    n_done = h;
+    return found;
+}
+
+}  // namespace
+
+size_t scan_buckets(BucketRanks& in, const Hit* hits, size_t n_hits, uint32_t query, uint32_t limit,
+                    bool total, Hit* out, size_t room, size_t& n_done) {
+    switch (in.n_bytes) {
+        case 1: return scan_buckets_of<uint8_t>(in, hits, n_hits, query, limit, total, out, room, n_done);
+        case 2: return scan_buckets_of<uint16_t>(in, hits, n_hits, query, limit, total, out, room, n_done);
+        default: return scan_buckets_of<uint32_t>(in, hits, n_hits, query, limit, total, out, room, n_done);
+    }
 }
 }  // namespace kinhash::KINHASH_ISA

@@ -17,9 +17,12 @@ namespace kinhash::KINHASH_ISA {
 
 KINHASH_KERNEL(encode);
 KINHASH_KERNEL(scan);
+KINHASH_KERNEL(scan_many);
 KINHASH_KERNEL(scan_narrow);
 KINHASH_KERNEL(tile);
 KINHASH_KERNEL(scan_tiles);
+KINHASH_KERNEL(scan_buckets);
+KINHASH_KERNEL(scan_totals);
 KINHASH_KERNEL(scan_planes);
 KINHASH_KERNEL(runs);
 KINHASH_KERNEL(write_ids);

@@ -61,6 +61,17 @@ inline constexpr size_t SPARE_HITS = 8;
 
 // Codes that are compared together; a multiple of those that any instruction set compares at a time.
 inline constexpr size_t TILE = 32;
+// ... and scan_many() so many.
+inline constexpr size_t SPARE_MANY = 8;
+
+// The rank bits of items that are grouped by bucket, for scan_buckets().
+struct BucketRanks {
+    const uint8_t* ranks;
+    size_t n_bytes;  // per item: 1, 2 or 4
+    size_t n_items;
+    const uint32_t* offsets;  // of the first item of each bucket
+    size_t left;              // items that may still be compared; it sinks by those that are
+};
 
 struct Kernels {
     const char* name;
@@ -73,6 +84,9 @@ struct Kernels {
     // segment. `out` has room for n + SPARE_HITS hits. Returns their number.
     size_t (*scan)(const uint64_t* codes, size_t n, size_t n_words, const uint64_t* query, uint32_t radius,
                    Hit first, Hit* out);
+    // The same, faster where many codes are near and slower where few are. `out` has room for n + SPARE_MANY.
+    size_t (*scan_many)(const uint64_t* codes, size_t n, size_t n_words, const uint64_t* query,
+                        uint32_t radius, Hit first, Hit* out);
     // The same for codes of 1, 2 or 4 bytes.
     size_t (*scan_narrow)(const uint8_t* codes, size_t n, size_t n_bytes, uint32_t query, uint32_t radius,
                           Hit first, Hit* out);
@@ -82,6 +96,16 @@ struct Kernels {
     // Like scan, of n codes in tiles. Many times faster on codes of several words.
     size_t (*scan_tiles)(const uint64_t* tiles, size_t n, size_t n_words, const uint64_t* query,
                          uint32_t radius, Hit first, Hit* out);
+    // Compares the rank bits of the items of some hits' buckets: keeps those within `limit`, less the hit's
+    // distance if `total`. A kept item is a hit whose row is the item and whose `more` is the distance of
+    // the rank bits. Stops at a hit whose items might not fit the room, of which one more may be written;
+    // `n_done` hits were looked at. Returns the number of items kept.
+    size_t (*scan_buckets)(BucketRanks& in, const Hit* hits, size_t n_hits, uint32_t query, uint32_t limit,
+                           bool total, Hit* out, size_t room, size_t& n_done);
+    // The same with `total` for n codes of one word, `first.row` being the first, which need not be near; not
+    // `done` if something else is faster or if the items might not fit the room.
+    size_t (*scan_totals)(BucketRanks& in, const uint64_t* codes, size_t n, uint64_t query,
+                          uint32_t rank_query, uint32_t limit, Hit first, Hit* out, size_t room, bool& done);
     // The same as scan() by bit planes, for queries of at most MOST_PLANES active bits and radii of at
     // most 64. Reads only the planes of the query's active bits, so it is many times faster on sparse codes.
     // Hits are in no order, except that for small radii and up to PLANES_BLOCK codes they are ordered by

@@ -40,6 +40,7 @@ class Ranking {
     void start(const RankQuery& query, size_t need, uint32_t limit) {
         query_ = query;
         need_ = need;
+        most_kept_ = need < ALL / 8 ? 4 * need + LEAST_KEPT : ALL;
         limit_ = limit;
         within_ = 0;
         left_ = n_items_;
@@ -47,17 +48,32 @@ class Ranking {
         items_.clear();
     }
 
-    // Adds the items of hits that stand one after the other, by growing distance; returns how many were
-    // compared.
+    // Adds the items of some hits; returns how many were compared.
     size_t add(const Hit* hits, size_t n_hits) {
         const size_t before = left_;
-        for (size_t h = 0; h < n_hits; ++h) {
-            if (h + AHEAD < n_hits) segments_[hits[h + AHEAD].segment]->prefetch_ranks(hits[h + AHEAD].row);
-            const uint32_t base = query_.total ? hits[h].distance : 0;
-            if (base > limit_) break;
-            add(hits[h], base);
+        for (size_t h = 0; h < n_hits;) {
+            size_t n = 1;
+            while (h + n < n_hits && n < HITS && hits[h + n].segment == hits[h].segment) ++n;
+            const Segment& segment = *segments_[hits[h].segment];
+            const size_t n_done =
+                segment.rank_bytes < sizeof(uint64_t) ? add_narrow(segment, hits + h, n) : 0;
+            if (n_done == 0) add_bucket(segment, hits[h]);
+            h += std::max<size_t>(1, n_done);
         }
         return before - left_;
+    }
+
+    // Adds the items of n codes of one word, if that is faster than finding the near ones first.
+    bool add_codes(const Segment& segment, const uint64_t* query, size_t n, Hit first) {
+        BucketRanks in = bucket_ranks(segment);
+        bool done;
+        const size_t found =
+            kernels_.scan_totals(in, segment.code(first.row), n, query[0], uint32_t(query_.words[0]), limit_,
+                                 first, near_, BLOCK, done);
+        if (!done) return false;
+        left_ = in.left;
+        keep_narrow(segment, found);
+        return true;
     }
 
     // No item with a larger key is among the first.
@@ -68,9 +84,7 @@ class Ranking {
     void take(const F& f) {
         drop_beyond_limit();
         if (items_.size() < FEW)
-            std::sort(items_.begin(), items_.end(), [&](const Ranked& a, const Ranked& b) {
-                return std::pair(key(a), a.id) < std::pair(key(b), b.id);
-            });
+            std::sort(items_.begin(), items_.end(), less());
         else
             sort_by_counting();
         const size_t n = std::min(need_, items_.size());
@@ -79,33 +93,76 @@ class Ranking {
 
   private:
     static constexpr size_t BLOCK = 512;  // items that are compared before the limit is looked at again
-    static constexpr size_t AHEAD = 8;    // buckets whose rank bits are being prefetched
+    static constexpr size_t HITS = 64;    // buckets, likewise
     static constexpr size_t FEW = 128;    // items that are sorted by comparing them
+    static constexpr size_t LEAST_KEPT = 4096;
 
     uint32_t key(const Ranked& item) const {
         return uint32_t(item.rank) + (query_.total ? uint32_t(item.distance) : 0);
     }
 
-    void add(const Hit& hit, uint32_t base) {
-        const Segment& segment = *segments_[hit.segment];
+    // By key, then by id.
+    auto less() const {
+        return [this](const Ranked& a, const Ranked& b) {
+            return std::pair(key(a), a.id) < std::pair(key(b), b.id);
+        };
+    }
+
+    // Adds the items of small buckets of one segment; returns the number of buckets. The buckets of a damaged
+    // file may overlap: never looks at more items than there are.
+    size_t add_narrow(const Segment& segment, const Hit* hits, size_t n_hits) {
+        BucketRanks in = bucket_ranks(segment);
+        size_t n_done = 0;
+        const size_t found = kernels_.scan_buckets(in, hits, n_hits, uint32_t(query_.words[0]), limit_,
+                                                   query_.total, near_, BLOCK, n_done);
+        left_ = in.left;
+        keep_narrow(segment, found);
+        return n_done;
+    }
+    BucketRanks bucket_ranks(const Segment& segment) const {
+        return {segment.ranks.data, segment.rank_bytes, segment.n_items(), segment.offsets.data, left_};
+    }
+    void keep_narrow(const Segment& segment, size_t found) {
+        keep(segment, found, [](const Hit& one) { return Ranked{0, one.distance, one.more}; });
+    }
+
+    // Adds the items of any bucket.
+    void add_bucket(const Segment& segment, const Hit& hit) {
+        const uint32_t base = query_.total ? hit.distance : 0;
         size_t item = segment.begin(hit.row);
-        // The buckets of a damaged file may overlap: never look at more items than there are.
         const size_t end = item + std::min(left_, segment.end(hit.row, hit.more) - item);
         left_ -= end - item;
         for (; item < end && base <= limit_; item += BLOCK) {
-            const size_t n = std::min(BLOCK, end - item), found = near(segment, item, n, limit_ - base);
-            Ranked* const place = items_.room(found);
-            size_t kept = 0;
-            for (size_t i = 0; i < found; ++i) {
-                const Hit& one = near_[i];
-                if (!segment.is_alive(one.row)) continue;
-                place[kept++] = {segment.id(one.row), hit.distance, one.distance};
-                ++counts_[base + one.distance];
-            }
-            items_.add(kept);
-            within_ += kept;
-            while (within_ - counts_[limit_] >= need_) within_ -= counts_[limit_--];
+            const size_t found = near(segment, item, std::min(BLOCK, end - item), limit_ - base);
+            keep(segment, found, [&](const Hit& one) { return Ranked{0, hit.distance, one.distance}; });
         }
+    }
+
+    // Keeps the first `found` of near_, whose rows are items, and lowers the limit.
+    template <typename F>
+    void keep(const Segment& segment, size_t found, const F& distances) {
+        Ranked* const place = items_.room(found);
+        size_t kept = 0;
+        for (size_t i = 0; i < found; ++i) {
+            if (!segment.is_alive(near_[i].row)) continue;
+            Ranked& one = place[kept++] = distances(near_[i]);
+            one.id = segment.id(near_[i].row);
+            ++counts_[key(one)];
+        }
+        items_.add(kept);
+        within_ += kept;
+        while (within_ - counts_[limit_] >= need_) within_ -= counts_[limit_--];
+        if (items_.size() > most_kept_) keep_first();
+    }
+
+    // Drops all but the first items, so that many equal keys do not take more and more memory.
+    void keep_first() {
+        drop_beyond_limit();
+        if (items_.size() <= need_) return;
+        std::nth_element(items_.begin(), items_.begin() + need_, items_.end(), less());
+        items_.cut(need_);
+        counts_[limit_] -= uint32_t(within_ - need_);
+        within_ = need_;
     }
 
     // Items first .. first + n - 1 whose rank bits are within `limit`, as hits whose rows are items.
@@ -156,8 +213,9 @@ class Ranking {
     const Kernels& kernels_;
     size_t n_items_ = 0;
     RankQuery query_{};
-    size_t need_ = 0, left_ = 0;  // items wanted; items that may still be looked at
-    size_t within_ = 0;           // items that were kept with a key of at most limit_
+    size_t need_ = 0, most_kept_ = 0;  // items wanted; items that are kept before most are dropped
+    size_t left_ = 0;                  // items that may still be looked at
+    size_t within_ = 0;                // items that were kept with a key of at most limit_
     uint32_t limit_ = 0;
     std::vector<uint32_t> counts_;  // kept items of each key
     Growing<Ranked> items_, sorted_;

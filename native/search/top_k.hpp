@@ -115,6 +115,7 @@ class TopK {
 
   private:
     static constexpr size_t AHEAD = 24;  // buckets whose offsets are being prefetched
+    static constexpr uint32_t NEAR = 3;  // bits: the items within hardly ever leave the limit of totals high
 
     // Finds the codes around each query that hold the nearest items.
     void find(const uint64_t* queries, size_t n, size_t wanted, Work& work) {
@@ -277,33 +278,74 @@ class TopK {
     }
 
     // An item's total is at least its distance. So the total that k items reach limits the distance of all
-    // others that can be among the first, and radii grow until they reach that limit.
+    // others that can be among the first: first from the nearest codes, then a lower limit from some more;
+    // then all codes within it are compared.
     template <typename Query, typename Row>
     void choose_by_total(const uint64_t* queries, size_t n, size_t k, const Query& query, const Row& row,
                          Work& work) {
         const uint32_t farthest = uint32_t(64 * n_words_);
+        while (rankings_.size() < n) rankings_.emplace_back(segments_, kernels_);
         limits_.assign(n, ranking_.largest_key(true));
         pending_.clear();
         for (size_t i = 0; i < n; ++i) pending_.push_back({queries + i * n_words_, radii_[i], &hits_[i]});
-        while (!pending_.empty()) {
-            size_t left = 0;
-            for (const Asked& one : pending_) {
-                const size_t i = size_t(one.out - hits_.data());
-                put_in_order(*one.out);
-                ranking_.start(query(i), k, limits_[i]);
-                work.wrote(ranking_.add(ordered_.begin(), ordered_.size()));
-                const uint32_t limit = limits_[i] = ranking_.limit();
-                if (limit > one.radius && one.radius < farthest) {
-                    // Half-way: with more items the limit sinks.
-                    pending_[left++] = {one.query, std::min(farthest, (one.radius + 1 + limit) / 2), one.out};
-                    continue;
+        rank_all(pending_, k, query, work);
+        trying_.clear();
+        for (const Asked& one : pending_) {
+            const size_t i = size_t(one.out - hits_.data());
+            const uint32_t radius = std::min({std::max(NEAR, limits_[i] / 3), limits_[i], farthest});
+            if (radius > radii_[i]) trying_.push_back({one.query, radius, one.out});
+        }
+        collect(trying_, work);
+        rank_all(trying_, k, query, work);
+        std::erase_if(pending_, [&](const Asked& one) {
+            const size_t i = size_t(one.out - hits_.data());
+            return radii_[i] >= std::min(limits_[i], farthest);
+        });
+        scan_all(pending_, k, query, work);
+        for (size_t i = 0; i < n; ++i) {
+            RankedRow out = row(i);
+            rankings_[i].take([&](const Ranked& item) { out.put(item); });
+            out.fill(k);
+        }
+    }
+
+    // Ranks the items of each query's hits.
+    template <typename Query>
+    void rank_all(const std::vector<Asked>& asked, size_t k, const Query& query, Work& work) {
+        for (const Asked& one : asked) {
+            const size_t i = size_t(one.out - hits_.data());
+            put_in_order(*one.out);
+            rankings_[i].start(query(i), k, limits_[i]);
+            work.wrote(rankings_[i].add(ordered_.begin(), ordered_.size()));
+            limits_[i] = rankings_[i].limit();
+        }
+    }
+
+    // Ranks the items of all codes within each query's limit, which sinks meanwhile. All queries over one
+    // block of codes before the next block comes in from memory.
+    template <typename Query>
+    void scan_all(const std::vector<Asked>& asked, size_t k, const Query& query, Work& work) {
+        for (const Asked& one : asked) {
+            const size_t i = size_t(one.out - hits_.data());
+            rankings_[i].start(query(i), k, limits_[i]);
+            work.answered(Plan::scan);
+        }
+        for (size_t s = 0; s < segments_.size() && !asked.empty(); ++s) {
+            const Segment& segment = *segments_[s];
+            for (size_t first = 0; first < segment.n_codes(); first += SCAN_BLOCK) {
+                const size_t n = std::min(SCAN_BLOCK, segment.n_codes() - first);
+                for (const Asked& one : asked) {
+                    Ranking& ranking = rankings_[size_t(one.out - hits_.data())];
+                    work.compare(n);
+                    const Hit start{uint32_t(first), uint8_t(s), 0, 0};
+                    if (n_words_ == 1 && ranking.add_codes(segment, one.query, n, start)) continue;
+                    ordered_.clear();
+                    Hit* const room = ordered_.room(n + SPARE_MANY);
+                    const size_t found = kernels_.scan_many(segment.code(first), n, n_words_, one.query,
+                                                            ranking.limit(), start, room);
+                    work.wrote(ranking.add(room, found));
                 }
-                RankedRow out = row(i);
-                ranking_.take([&](const Ranked& item) { out.put(item); });
-                out.fill(k);
             }
-            pending_.resize(left);
-            collect(pending_, work);
         }
     }
 
@@ -328,6 +370,7 @@ class TopK {
     Finders<W>& finders_;
     const Kernels& kernels_;
     Ranking ranking_;
+    std::deque<Ranking> rankings_;  // one for each query
     std::vector<Hits> hits_;
     std::vector<uint32_t> radii_, limits_;  // of each query: the radius of its hits; the limit of its totals
     std::vector<Asked> pending_, trying_;

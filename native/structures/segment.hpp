@@ -139,8 +139,6 @@ struct Segment : SegmentArrays<Span> {
         else
             __builtin_prefetch(narrow_ids.data + offsets[row]);
     }
-    // Prefetches the rank bits of the first items of a bucket.
-    void prefetch_ranks(size_t row) const { __builtin_prefetch(ranks.data + begin(row) * rank_bytes); }
     bool is_alive(size_t item) const { return !alive.size || (alive[item >> 3] >> (item & 7) & 1); }
 
     size_t begin(size_t row) const { return std::min<size_t>(offsets[row], n_items()); }

@@ -1,9 +1,11 @@
 // All kernels of one instruction set in one file, to compile them for the tests.
 #include "kernels/buckets.hpp"
 #include "kernels/compare.cpp"
+#include "kernels/compare_many.cpp"
 #include "kernels/compare_narrow.cpp"
 #include "kernels/compare_planes.cpp"
 #include "kernels/compare_tiles.cpp"
+#include "kernels/compare_totals.cpp"
 #include "kernels/encode.cpp"
 #include "kernels/loss.cpp"
 #include "kernels/runs.cpp"

@@ -54,12 +54,14 @@ void check_scans(const Kernels& kernels, size_t n, size_t n_words, bool dense) {
             if (const uint32_t d = naive_distance(codes.data() + row * n_words, query.data(), n_words);
                 d <= radius)
                 expected.push_back({uint32_t(100 + row), d});
-        std::vector<Hit> hits(n + SPARE_HITS);
+        std::vector<Hit> hits(n + SPARE_MANY);
         const Hit first{100, 3, 0, 0};
         size_t found = kernels.scan(codes.data(), n, n_words, query.data(), radius, first, hits.data());
         CHECK(apart(hits.data(), found) == expected);
         CHECK(std::all_of(hits.begin(), hits.begin() + std::ptrdiff_t(found),
                           [](const Hit& h) { return h.segment == 3; }));
+        found = kernels.scan_many(codes.data(), n, n_words, query.data(), radius, first, hits.data());
+        CHECK(apart(hits.data(), found) == expected);
         if (dense) continue;  // planes are for sparse queries
         found = kernels.scan_planes(in_planes, codes.data(), n, n_words, most_active, query.data(), radius,
                                     first, hits.data());

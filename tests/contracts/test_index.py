@@ -629,7 +629,9 @@ def test_rank_bits_order_thousands_of_items_as_in_the_reference(many, n_rank_bit
         ranks = [rng.random((len(c), n_rank_bits)) < 0.5 for c in (drawn.items, drawn.queries)]
         items, queries = (
             Codes.from_dense(codes.to_dense(), signed=drawn.signed, rank=rank)
-            for codes, rank in zip((drawn.items, drawn.queries[:20]), (ranks[0], ranks[1][:20]), strict=True)
+            for codes, rank in zip(
+                (drawn.items, drawn.queries[:20]), (ranks[0], ranks[1][:20]), strict=True
+            )
         )
         with using(instruction_set):
             index = HammingIndex(items[300:], drawn.ids[300:])

@@ -1199,7 +1199,8 @@ def test_without_rank_bits_both_orders_are_by_distance_and_id(stairs):
 
 
 def test_rank_bits_survive_copies_pickles_and_changes(nested):
-    for same in (copy.copy(nested), copy.deepcopy(nested), pickle.loads(pickle.dumps(nested))):
+    pickled = pickle.loads(pickle.dumps(nested))  # noqa: S301 - our own
+    for same in (copy.copy(nested), copy.deepcopy(nested), pickled):
         assert same.codes([1, 2, 3, 4, 5]) == NESTED[::-1]
         same.add(NESTED[:1], [0])
         same.update(NESTED[:1], [3])
@@ -1240,7 +1241,9 @@ def test_queries_with_other_rank_bits_are_refused(nested, queries, message):
 
 def test_queries_with_rank_bits_are_refused_by_an_index_without_them(stairs):
     queries = Codes.from_dense(STAIRS.to_dense(), rank=np.ones((len(STAIRS), 2)))
-    with pytest.raises(InvalidInputError, match=r"have 2 rank bits but .* with 0.*without_rank\(\)"):
+    with pytest.raises(
+        InvalidInputError, match=r"have 2 rank bits but .* with 0.*without_rank\(\)"
+    ):
         stairs.search_top_k(queries, 1)
 
 

@@ -259,9 +259,7 @@ class HammingIndex:
         ):
             self._check_codes(queries, "`queries`")
         if order != "nested":
-            check_choice("order", order, ORDERS)
-            if not sort:
-                raise InvalidInputError(f"`order` {order!r} needs sorted rows. Pass sort=True.")
+            _check_order(order, sort=sort)
         if type(radius) is not int or not 0 <= radius <= self._farthest:
             radius = min(_checked_integer("radius", radius, 0), self._farthest)
         if n_threads is None:
@@ -325,25 +323,10 @@ class HammingIndex:
             _release(out)
         k = min(k, searcher.n_items())
         try:
-            found, _ = self._nearest(searcher, queries, k, order, n_threads, timeout)
+            found, _ = _nearest(searcher, queries, k, order, (n_threads, timeout))
         except _native.Timeout:
             raise SearchTimeout(timeout or 0) from None
         return Matches._of(found)  # noqa: SLF001 - an answer of the core
-
-    def _nearest(
-        self,
-        searcher: _native.Searcher,
-        queries: Codes,
-        k: int,
-        order: Order,
-        n_threads: int,
-        timeout: float | None = None,
-    ) -> tuple["_native.Answer", dict[str, Any]]:
-        if not self._n_rank_bits:
-            return searcher.top_k(queries.words, k, n_threads, timeout)
-        return searcher.ranked_top_k(
-            queries.words, queries.rank_words, k, order == "total", n_threads, timeout
-        )
 
     def count_radius(
         self,
@@ -401,7 +384,7 @@ class HammingIndex:
             work, what = searcher.count(queries.words, counts, 1), f"Radius {radius}"
         else:
             k = min(_checked_integer("k", k, 1), searcher.n_items())
-            work = self._nearest(searcher, queries, k, order, 1)[1]
+            work = _nearest(searcher, queries, k, order, (1, None))[1]
             what = f"The {k} nearest"
         return explain.in_words(
             work, what=what, n_queries=len(queries), n_codes=self.n_codes, n_items=len(self)
@@ -417,9 +400,10 @@ class HammingIndex:
             yield code, segment.ids[offsets[row] : offsets[row + 1]].astype(np.int64)
 
     def duplicates(self, radius: int = 0) -> list[Integers]:
-        """Return the connected components of two or more ids; an edge joins buckets within `radius`.
+        """Return the connected components of two or more ids; an edge joins near buckets.
 
-        Groups and their ids are in ascending order (groups by their lowest id).
+        Near is within `radius`. Groups and their ids are in ascending order (groups by their
+        lowest id).
         """
         radius = min(_checked_integer("radius", radius, 0), self._farthest)
         return duplicates.groups(self._merged(self._state.segments), radius, self._wanted)
@@ -617,6 +601,25 @@ class HammingIndex:
 def _ranks(codes: Codes) -> Bytes:
     """Return the rank bits of codes as a segment takes them."""
     return packed_ranks(codes.rank_words, codes.n_rank_bits)
+
+
+def _nearest(
+    searcher: _native.Searcher,
+    queries: Codes,
+    k: int,
+    order: Order,
+    limits: tuple[int, float | None],  # threads, and seconds
+) -> tuple["_native.Answer", dict[str, Any]]:
+    """Return the k nearest, and the work done."""
+    if not queries.n_rank_bits:
+        return searcher.top_k(queries.words, k, *limits)
+    return searcher.ranked_top_k(queries.words, queries.rank_words, k, order == "total", *limits)
+
+
+def _check_order(order: Order, *, sort: bool) -> None:
+    check_choice("order", order, ORDERS)
+    if not sort:
+        raise InvalidInputError(f"`order` {order!r} needs sorted rows. Pass sort=True.")
 
 
 def _check_are_codes(codes: Codes, name: str) -> None:
