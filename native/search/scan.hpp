@@ -116,10 +116,10 @@ class ScanPlan {
     void each_block(size_t size, const F& f) {
         const size_t n_codes = target_.segment.n_codes(), n_words = target_.words.count(),
                      full = block_size();
-        tiles_.resize(full * n_words);
+        if (!tiles_) tiles_.reset(static_cast<uint64_t*>(allocate(full * n_words * sizeof(uint64_t))));
         for (size_t first = 0; first < n_codes;) {
             const size_t n = std::min({n_codes - first, full, std::max(size, first)});
-            target_.kernels.tile(target_.segment.code(first), n, n_words, tiles_.data());
+            target_.kernels.tile(target_.segment.code(first), n, n_words, tiles_.get());
             f(first, n);
             first += n;
         }
@@ -127,7 +127,7 @@ class ScanPlan {
     void scan_block(const uint64_t* query, uint32_t radius, size_t first, size_t n, Hits& out,
                     Work& work) const {
         const Hit start{uint32_t(first), target_.number, 0, 0};
-        out.add(target_.kernels.scan_tiles(tiles_.data(), n, target_.words.count(), query, radius, start,
+        out.add(target_.kernels.scan_tiles(tiles_.get(), n, target_.words.count(), query, radius, start,
                                            out.room(n + SPARE_HITS)));
         work.compare(n);
     }
@@ -143,7 +143,7 @@ class ScanPlan {
     Target<W> target_;
     SegmentPlanes* planes_;
     std::vector<Asked> plain_, by_planes_;
-    Vector<uint64_t> tiles_;
+    std::unique_ptr<uint64_t[], Free> tiles_;  // in whole cache lines
 };
 
 }  // namespace kinhash
