@@ -316,7 +316,9 @@ def _check_header(header: dict[str, Any]) -> None:
     require(n_rank_bits < n_bits, f"`n_rank_bits` must be below {n_bits}, got {n_rank_bits}")
     require(type(header["signed"]) is bool, f"`signed` is {reprlib.repr(header['signed'])}")
     n_stored = n_bits + (n_bits - n_rank_bits if header["signed"] else 0)
-    require(n_stored <= MAX_BITS, f"a code must have at most {MAX_BITS} stored bits, got {n_stored}")
+    require(
+        n_stored <= MAX_BITS, f"a code must have at most {MAX_BITS} stored bits, got {n_stored}"
+    )
     require(header["memory"] in MEMORY, f"`memory` is {reprlib.repr(header['memory'])}")
     require(
         isinstance(header["made_by"], str | None), f"`made_by` is {reprlib.repr(header['made_by'])}"
