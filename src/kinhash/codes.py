@@ -3,7 +3,7 @@
 import os
 import reprlib
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +11,10 @@ import numpy.typing as npt
 from kinhash import _native, storage
 from kinhash.arrays import Array, Bytes, Integers, Words
 from kinhash.errors import FormatError, InvalidInputError
+
+# How items are ordered: by distance, then rank distance; or by the sum of both.
+Order = Literal["nested", "total"]
+ORDERS = ("nested", "total")
 
 MAX_BITS = 4096  # stored bits of a code: a signed entry takes two
 

@@ -18,12 +18,9 @@ from scipy.special import digamma
 from kinhash import _native
 from kinhash.arguments import check_choice, default_threads
 from kinhash.arrays import Array, Integers, Matrix, Vectors
-from kinhash.codes import Codes
+from kinhash.codes import ORDERS, Codes, Order
 from kinhash.errors import InvalidInputError, unknown_name
 from kinhash.labels import check_complete, class_numbers, joined, label_array, missing_rows
-
-Order = Literal["nested", "total"]
-ORDERS = ("nested", "total")
 
 CHUNK_BYTES = 64 * 2**20  # of tables of pairs of distances
 

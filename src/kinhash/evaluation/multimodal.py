@@ -14,7 +14,7 @@ import scipy.sparse
 from sklearn.preprocessing import normalize
 
 from kinhash.arrays import Array, Matrix
-from kinhash.codes import Codes
+from kinhash.codes import Codes, Order
 from kinhash.datasets import Dataset
 from kinhash.datasets.dataset import Modality
 from kinhash.errors import ConstantColumnWarning, InvalidInputError
@@ -22,7 +22,7 @@ from kinhash.evaluation.fitting import own_rows
 from kinhash.evaluation.protocol import named_labels
 from kinhash.methods import MultimodalMethod
 from kinhash.methods.standardisation import standardisation
-from kinhash.metrics import Order, evaluate_codes, evaluate_vectors
+from kinhash.metrics import evaluate_codes, evaluate_vectors
 from kinhash.vocabulary import Words, are_texts
 
 Rows = npt.NDArray[np.int64]

@@ -9,12 +9,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from kinhash.arrays import Array
-from kinhash.codes import Codes
+from kinhash.codes import Codes, Order
 from kinhash.datasets import Dataset, Split
 from kinhash.datasets.dataset import vectors_of
 from kinhash.errors import InvalidInputError
 from kinhash.methods import HashMethod
-from kinhash.metrics import Order, evaluate_codes, evaluate_vectors
+from kinhash.metrics import evaluate_codes, evaluate_vectors
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

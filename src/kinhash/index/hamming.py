@@ -11,12 +11,11 @@ import numpy.typing as npt
 from kinhash import _native
 from kinhash.arguments import MAX_THREADS, check_choice, checked_threads, default_threads
 from kinhash.arrays import Array, Bytes, Integers
-from kinhash.codes import Codes
+from kinhash.codes import ORDERS, Codes, Order
 from kinhash.errors import InvalidInputError, SearchTimeout
 from kinhash.index import duplicates, explain, file
 from kinhash.index import memory as settings
 from kinhash.index.locks import ForkSafeLock
-from kinhash.index.reference import ORDERS, Order
 from kinhash.index.segments import Segment, State, packed_ranks, rank_words
 from kinhash.matches import Matches
 

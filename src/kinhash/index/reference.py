@@ -1,20 +1,15 @@
 """The specification of exact search: the same answers as any index, in a few lines of NumPy."""
 
-from typing import Literal
-
 import numpy as np
 import numpy.typing as npt
 
 from kinhash.arguments import check_choice
 from kinhash.arrays import Array
-from kinhash.codes import Codes
+from kinhash.codes import ORDERS, Codes, Order
 from kinhash.errors import InvalidInputError
 from kinhash.matches import Matches
 
 CHUNK_BYTES = 64 * 2**20
-
-Order = Literal["nested", "total"]
-ORDERS = ("nested", "total")
 
 
 def distances(queries: Codes, items: Codes) -> Array:

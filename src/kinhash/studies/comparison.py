@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from kinhash.codes import Order
 from kinhash.datasets import Dataset
 from kinhash.errors import InvalidInputError, unknown_name
 from kinhash.measures import COMPARISON
 from kinhash.methods import METHODS
-from kinhash.metrics import Order
 from kinhash.progress import Report, silent
 from kinhash.show import plots
 from kinhash.show.html import Section, write_report

@@ -22,7 +22,7 @@ import numpy as np
 
 from kinhash import storage
 from kinhash.arrays import Array
-from kinhash.codes import Codes
+from kinhash.codes import Codes, Order
 from kinhash.datasets import Dataset, Split
 from kinhash.errors import ConstantColumnWarning, InvalidInputError, unknown_name
 from kinhash.evaluation.protocol import (
@@ -34,7 +34,6 @@ from kinhash.evaluation.protocol import (
 from kinhash.index.hamming import HammingIndex
 from kinhash.methods import METHODS
 from kinhash.metrics import (
-    Order,
     distance_table,
     precision_recall_at_radius,
     ranking_curve,
@@ -277,7 +276,7 @@ def _figures(part: Split, found: Evaluation, order: Order) -> Record:
     }
     index = HammingIndex(found.database_codes)
     positions = plate_queries(found.query_labels)
-    nearest = index.search_top_k(found.query_codes[positions], N_NEIGHBOURS)
+    nearest = index.search_top_k(found.query_codes[positions], N_NEIGHBOURS, order=order)
     return {
         "precision": _rounded([precision.mean() for precision, _ in within]),
         "recall": _rounded([np.nanmean(recall) for _, recall in within]),
