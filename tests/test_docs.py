@@ -397,10 +397,11 @@ def test_an_index_can_be_read_as_the_format_says(memory, first_id, tmp_path, mon
     found = {}
     _, code, line = python_blocks("docs/formats.md")[-1]
     run_python(code, "docs/formats.md", line, found)
-    assert (found["magic"], found["version"]) == (b"kinindex", 2)
+    assert (found["magic"], found["version"]) == (b"kinindex", 3)
     order = np.argsort(found["ids"])
     assert np.array_equal(found["ids"][order], np.sort(ids))
     assert np.array_equal(found["words"][order], codes.words[np.argsort(ids)])
+    assert found["ranks"].shape == (300, 0)
     text = read("docs/formats.md").partition("## Index files")[2]
     cells = "".join(re.findall(r"^\| (`[^|]*)\|", text, re.MULTILINE))
     sections = [section["name"] for section in found["index"]["sections"]]
