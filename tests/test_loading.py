@@ -476,7 +476,9 @@ def test_a_newer_format_is_refused(files, tmp_path):
     raw, path = bytearray(files["index"].read_bytes()), tmp_path / "newer"
     raw[8] = 9
     path.write_bytes(raw)
-    with pytest.raises(FormatError, match=r"of format 9; this release reads format 2. Upgrade"):
+    with pytest.raises(
+        FormatError, match=r"of format 9; this release reads formats 2 to 3. Upgrade"
+    ):
         kinhash.load(path)
 
 
