@@ -98,17 +98,17 @@ def _real(name):
     return CodeSet(name, about, codes[part.database], codes[part.query])
 
 
-def _bits(rng, n):
+def single_bits(rng, n, n_bits=64):
     """Return n words with one random bit set in each."""
-    return np.uint64(1) << rng.integers(0, 64, n, dtype=np.uint64)
+    return np.uint64(1) << rng.integers(0, n_bits, n, dtype=np.uint64)
 
 
-def _random_bits(rng, n_active):
+def _random_bits(rng, n_active, n_bits=64):
     """Return a word per entry of `n_active` with that many different random bits set."""
     words = np.zeros(len(n_active), np.uint64)
     short = np.flatnonzero(n_active > 0)
     while len(short):
-        words[short] |= _bits(rng, len(short))
+        words[short] |= single_bits(rng, len(short), n_bits)
         short = short[np.bitwise_count(words[short]) < n_active[short]]
     return words
 
@@ -117,19 +117,27 @@ def _chunks(words):
     return (words[start : start + CHUNK] for start in range(0, len(words), CHUNK))
 
 
-def _clustered(rng, words):
+def clustered(rng, words, n_bits=64):
+    """Fill words near random centres; return a sentence, each word's centre, how many there are."""
     n_centres = len(words) // ITEMS_PER_CENTRE
-    centres = _random_bits(rng, 3 + rng.binomial(6, 0.5, n_centres))
+    centres = _random_bits(rng, 3 + rng.binomial(6, 0.5, n_centres), n_bits)
     weights = np.cumsum(np.arange(1, n_centres + 1) ** -ZIPF)
-    for chunk in _chunks(words):
-        rows = np.searchsorted(weights, rng.random(len(chunk)) * weights[-1])
+    chosen = np.empty(len(words), np.int32)
+    for chunk, rows in zip(_chunks(words), _chunks(chosen), strict=True):
+        rows[:] = np.searchsorted(weights, rng.random(len(chunk)) * weights[-1])
+        np.minimum(rows, n_centres - 1, out=rows)
         n_flips = np.searchsorted(np.cumsum(FLIPS)[:-1], rng.random(len(chunk)), side="right")
-        chunk[:] = centres[np.minimum(rows, n_centres - 1)] ^ _random_bits(rng, n_flips)
-    return (
+        chunk[:] = centres[rows] ^ _random_bits(rng, n_flips, n_bits)
+    about = (
         f"{n_centres:,} random centres of 3 to 9 active bits (6 on average) with Zipf weights "
         f"(exponent {ZIPF}); items are centres with 0/1/2/3 flipped bits, probabilities "
         f"{'/'.join(map(str, FLIPS))}"
     )
+    return about, chosen, n_centres
+
+
+def _clustered(rng, words):
+    return clustered(rng, words)[0]
 
 
 def _uniform(rng, words):
@@ -177,5 +185,5 @@ def _queries(rng, words):
     """Return items, some of them with one more bit flipped."""
     queries = words[rng.integers(0, len(words), N_QUERIES)]
     changed = np.flatnonzero(rng.random(N_QUERIES) < ONE_MORE_FLIP)
-    queries[changed] ^= _bits(rng, len(changed))
+    queries[changed] ^= single_bits(rng, len(changed))
     return queries

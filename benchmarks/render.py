@@ -15,6 +15,7 @@ from index_record import TOP
 HERE = Path(__file__).parent
 RECORD = HERE / "results" / "index.jsonl"
 PLANS = HERE / "results" / "plans.jsonl"
+NESTED = HERE / "results" / "nested.jsonl"
 README = HERE / "README.md"
 FRONT = HERE.parent / "README.md"
 START, END = "<!-- speed:start -->\n", "<!-- speed:end -->"
@@ -29,7 +30,9 @@ INTRO = """# How fast is it?
 | `bench_metrics.py` | the measures of retrieval, against a NumPy distance matrix with argsort |
 | `bench_multimodal.py` | several modalities: memory of a fit, sparse against dense rows |
 | `bench_index.py` | exact search, against FAISS, usearch and NumPy |
+| `bench_nested.py` | the order of rank bits, against FAISS and NumPy |
 | `bench_plans.py` | what each plan of exact search gains |
+| `bench_versions.py` | is this core as fast as an earlier one? |
 
 Only ratios of times taken in turns within one run mean anything; compare no microseconds between
 machines.
@@ -148,6 +151,52 @@ def growth_table(sets):
     return "\n".join(lines) + "\n\n![Time against items](results/index-growth.svg)\n"
 
 
+NESTED_INTRO = """
+## Nested codes: the bucket finds, the rank orders
+
+    python benchmarks/bench_nested.py     # measures: results/nested.jsonl
+
+Codes of 32 bucket and 32 rank bits, 64 queries in a call for each thread, the fastest of several
+visits in turns. *unique*: `search_top_k` against FAISS over the different buckets, with NumPy to
+gather and order their items by rank distance (the same answers). *flat*: the same search against
+IndexBinaryFlat over all 64 bits, whose order is that of the sum of both distances. *total*:
+`order="total"`, which has that order, too. *radius*: time of a search without `sort` over that of
+the index of the same buckets without rank bits. *bytes*: of a lean index, less that one's. Goals
+are for one thread; *all* is the ratio with all cores on both sides.
+
+"""
+
+
+def nested_table(lines):
+    """Return a Markdown table of nested codes."""
+    sets = {line["set"]: line for line in lines if line["of"] == "set"}
+    sets = dict(sorted(sets.items(), key=lambda one: one[1]["n_items"]))
+    parts = [
+        f"- {name}: {one['n_items']:,} items, {one['n_unique']:,} different buckets; "
+        f"{one['about']}."
+        for name, one in sets.items()
+    ]
+    parts += [
+        "",
+        "| codes | cell | ours, µs | peer, µs | ratio | must | aim | | all | peer |",
+        "|---|---|---:|---:|---:|---:|---:|---|---:|---|",
+    ]
+    rows = [line for name in sets for line in lines if (line["of"], line["set"]) == ("ratio", name)]
+    every = {(r["set"], r["kind"], r["value"]): r["ratio"] for r in rows if r["n_threads"] > 1}
+    for row in rows:
+        if row["n_threads"] > 1:
+            continue
+        kind, value = row["kind"], row["value"]
+        cell = kind if value is None else f"{kind}, {'r' if kind == 'radius' else 'k'} = {value}"
+        mark = {None: "", True: "✓", False: "✗"}[row["reached"]]
+        times = ["", ""] if value is None else [show(row["ours"]), show(row["theirs"])]
+        cells = [row["set"], cell, *times, f"**{show(row['ratio'])}**"]
+        cells += [show(row["must"]), show(row["aim"]), mark]
+        cells += [show(every.get((row["set"], kind, value))), row["peer"] or ""]
+        parts.append(f"| {' | '.join(cells)} |")
+    return "\n".join(parts) + "\n"
+
+
 PLANS_INTRO = """
 ## What each plan gains
 
@@ -200,7 +249,7 @@ def machines(sets):
     return "\n".join(dict.fromkeys(lines)) + "\n"
 
 
-def page(record, plans):
+def page(record, plans, nested):
     """Return the page of the records."""
     sets = record["sets"]
     fresh = max(
@@ -221,6 +270,8 @@ def page(record, plans):
             METHOD.format(fresh=fresh, n_cores=n_cores, **visits(record)),
             ratio_tables(record),
             growth_table(sets),
+            NESTED_INTRO,
+            nested_table(nested),
             PLANS_INTRO,
             plans_tables(plans),
         ]
@@ -266,9 +317,9 @@ def main():
     parser.add_argument("--out", type=Path, default=README)
     options = parser.parse_args()
     record = index_record.record(index_record.read(options.record))
-    plans = index_record.read(PLANS)
+    plans, nested = index_record.read(PLANS), index_record.read(NESTED)
     pages = {
-        options.out: page(record, plans),
+        options.out: page(record, plans, nested),
         FRONT: insert(FRONT.read_text(encoding="utf-8"), record),
     }
     for path, text in pages.items():

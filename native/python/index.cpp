@@ -143,8 +143,7 @@ nb::dict segment_numbers() {
     return out;
 }
 
-nb::dict work_done(const Work& work) {
-    nb::dict out;
+nb::dict work_done(const Work& work, nb::dict out = nb::dict()) {
     for (size_t p = 0; p < PLAN_NAMES.size(); ++p) out[PLAN_NAMES[p]] = work.queries[p];
     out["compared"] = work.compared;
     return out;
@@ -211,8 +210,9 @@ class HeldSearcher {
         return work_done(work);
     }
 
-    // The k nearest, and the work done. There must be at least k items.
-    nb::tuple top_k(nb::handle queries, size_t k, size_t n_threads, std::optional<double> timeout) {
+    // The k nearest; what was done goes into a dict, if there is one. There must be at least k items.
+    nb::object top_k(nb::handle queries, size_t k, size_t n_threads, std::optional<double> timeout,
+                     std::optional<nb::dict> done) {
         const Rows rows = checked(queries);
         Answer answer = answer_to(rows.n, k, false);
         PythonStop stop(timeout);
@@ -222,11 +222,12 @@ class HeldSearcher {
             for (size_t i = 0; i <= rows.n; ++i) answer.offsets[i] = int64_t(i * k);
             work = searcher_->top_k(rows.data, rows.n, k, n_threads, answer.ids, answer.distances, stop);
         }
-        return nb::make_tuple(held_answer(std::move(answer)), work_done(work));
+        if (done) work_done(work, *done);
+        return held_answer(std::move(answer));
     }
     // The same in the order of rank bits.
-    nb::tuple ranked_top_k(nb::handle queries, nb::handle ranks, size_t k, bool total, size_t n_threads,
-                           std::optional<double> timeout) {
+    nb::object ranked_top_k(nb::handle queries, nb::handle ranks, size_t k, bool total, size_t n_threads,
+                            std::optional<double> timeout, std::optional<nb::dict> done) {
         const Rows rows = checked(queries), rank_rows = checked_ranks(ranks, rows.n);
         Answer answer = answer_to(rows.n, k, true);
         PythonStop stop(timeout);
@@ -237,7 +238,8 @@ class HeldSearcher {
             work =
                 searcher_->ranked_top_k(rows.data, rank_rows.data, rows.n, k, total, n_threads, answer, stop);
         }
-        return nb::make_tuple(held_answer(std::move(answer)), work_done(work));
+        if (done) work_done(work, *done);
+        return held_answer(std::move(answer));
     }
 
     size_t n_items() const { return n_items_; }
@@ -287,10 +289,11 @@ void bind_index(nb::module_& module) {
         .def("ranked_radius", &HeldSearcher::ranked_radius, "queries"_a, "ranks"_a, "radius"_a, "total"_a,
              "n_threads"_a, "timeout"_a = nb::none())
         .def("ranked_top_k", &HeldSearcher::ranked_top_k, "queries"_a, "ranks"_a, "k"_a, "total"_a,
-             "n_threads"_a, "timeout"_a = nb::none())
+             "n_threads"_a, "timeout"_a = nb::none(), "work"_a = nb::none())
         .def("count", &HeldSearcher::count, "queries"_a, "counts"_a, "n_threads"_a, "structure"_a = "",
              "timeout"_a = nb::none())
-        .def("top_k", &HeldSearcher::top_k, "queries"_a, "k"_a, "n_threads"_a, "timeout"_a = nb::none());
+        .def("top_k", &HeldSearcher::top_k, "queries"_a, "k"_a, "n_threads"_a, "timeout"_a = nb::none(),
+             "work"_a = nb::none());
     module.def("build_segment", &build_segment, "words"_a, "ids"_a.none(), "levels"_a, "n_chunks"_a,
                "groups"_a, "n_far"_a, "n_listed"_a, "budget"_a, "ranks"_a = nb::none());
 }

@@ -44,6 +44,7 @@ class Ranking {
         limit_ = limit;
         within_ = 0;
         left_ = n_items_;
+        seen_ = 0;
         std::fill_n(counts_.begin(), limit + 1, 0);
         items_.clear();
     }
@@ -93,6 +94,7 @@ class Ranking {
 
   private:
     static constexpr size_t BLOCK = 512;  // items that are compared before the limit is looked at again
+    static constexpr size_t FIRST = 64;   // items that are compared first
     static constexpr size_t HITS = 64;    // buckets, likewise
     static constexpr size_t FEW = 128;    // items that are sorted by comparing them
     static constexpr size_t LEAST_KEPT = 4096;
@@ -132,9 +134,15 @@ class Ranking {
         size_t item = segment.begin(hit.row);
         const size_t end = item + std::min(left_, segment.end(hit.row, hit.more) - item);
         left_ -= end - item;
-        for (; item < end && base <= limit_; item += BLOCK) {
-            const size_t found = near(segment, item, std::min(BLOCK, end - item), limit_ - base);
+        // Few items first: all of them are near until there are enough for a limit. As many again as were
+        // seen so far then hold about as many near ones each time.
+        while (item < end && base <= limit_) {
+            const size_t n =
+                std::min({std::max({FIRST, 2 * std::min(need_, BLOCK), seen_}), BLOCK, end - item});
+            const size_t found = near(segment, item, n, limit_ - base);
             keep(segment, found, [&](const Hit& one) { return Ranked{0, hit.distance, one.distance}; });
+            item += n;
+            seen_ += n;
         }
     }
 
@@ -215,6 +223,7 @@ class Ranking {
     RankQuery query_{};
     size_t need_ = 0, most_kept_ = 0;  // items wanted; items that are kept before most are dropped
     size_t left_ = 0;                  // items that may still be looked at
+    size_t seen_ = 0;                  // items of large buckets that were compared
     size_t within_ = 0;                // items that were kept with a key of at most limit_
     uint32_t limit_ = 0;
     std::vector<uint32_t> counts_;  // kept items of each key

@@ -114,8 +114,13 @@ class Searcher:
         timeout: float | None = None,
     ) -> dict[str, Any]: ...
     def top_k(
-        self, queries: npt.NDArray[Any], k: int, n_threads: int, timeout: float | None = None
-    ) -> tuple[Answer, dict[str, Any]]: ...
+        self,
+        queries: npt.NDArray[Any],
+        k: int,
+        n_threads: int,
+        timeout: float | None = None,
+        work: dict[str, Any] | None = None,
+    ) -> Answer: ...
     def ranked_top_k(
         self,
         queries: npt.NDArray[Any],
@@ -124,7 +129,8 @@ class Searcher:
         total: bool,
         n_threads: int,
         timeout: float | None = None,
-    ) -> tuple[Answer, dict[str, Any]]: ...
+        work: dict[str, Any] | None = None,
+    ) -> Answer: ...
 
 def build_segment(
     words: npt.NDArray[Any],

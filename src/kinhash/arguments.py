@@ -35,6 +35,10 @@ def checked_threads(name: str, value: int | None) -> int:
     """
     if value is None:
         return default_threads()
+    if (
+        type(value) is int and 1 <= value <= MAX_THREADS
+    ):  # the slower checks cost as much as a search
+        return value
     if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < 1:
         raise InvalidInputError(f"`{name}` must be an integer of at least 1, got {value!r}.")
     return min(int(value), MAX_THREADS)

@@ -322,7 +322,7 @@ class HammingIndex:
             _release(out)
         k = min(k, searcher.n_items())
         try:
-            found, _ = _nearest(searcher, queries, k, order, (n_threads, timeout))
+            found = _nearest(searcher, queries, k, order, n_threads, timeout)
         except _native.Timeout:
             raise SearchTimeout(timeout or 0) from None
         return Matches._of(found)  # noqa: SLF001 - an answer of the core
@@ -383,8 +383,8 @@ class HammingIndex:
             work, what = searcher.count(queries.words, counts, 1), f"Radius {radius}"
         else:
             k = min(_checked_integer("k", k, 1), searcher.n_items())
-            work = _nearest(searcher, queries, k, order, (1, None))[1]
-            what = f"The {k} nearest"
+            work, what = {}, f"The {k} nearest"
+            _nearest(searcher, queries, k, order, 1, None, work)
         return explain.in_words(
             work, what=what, n_queries=len(queries), n_codes=self.n_codes, n_items=len(self)
         )
@@ -607,9 +607,9 @@ def _nearest(
     queries: Codes,
     k: int,
     order: Order,
-    limits: tuple[int, float | None],  # threads, and seconds
-) -> tuple["_native.Answer", dict[str, Any]]:
-    """Return the k nearest, and the work done."""
+    *limits: Any,  # noqa: ANN401 - threads, seconds, and a dict for the work done
+) -> "_native.Answer":
+    """Return the k nearest."""
     if not queries.n_rank_bits:
         return searcher.top_k(queries.words, k, *limits)
     return searcher.ranked_top_k(queries.words, queries.rank_words, k, order == "total", *limits)
