@@ -654,7 +654,9 @@ def test_incomparable_codes_are_refused_with_both_sides():
             queries.check_comparable(index, "`queries`", "the index")
     nested.without_rank().check_comparable(long, "`queries`", "the index")
     # Of a bucket of another length, the bucket's lengths are named: not those of both parts.
-    with pytest.raises(InvalidInputError, match="`queries` have 64 bits but the index has 73-bit"):
+    with pytest.raises(
+        InvalidInputError, match="`queries` have 64 bucket bits but the index has 73-bit buckets"
+    ):
         nested.check_comparable(random_codes(2, 73), "`queries`", "the index")
 
 

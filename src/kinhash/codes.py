@@ -326,9 +326,13 @@ class Codes:
     def check_comparable(self, other: "Codes", mine: str, theirs: str) -> None:
         """Raise unless `other` has the same lengths and `signed`; `mine`, `theirs` name both."""
         if self.n_bucket_bits != other.n_bucket_bits:
+            # With rank bits, `n_bits` is another number than that of the buckets.
+            bits, codes = "bits", "codes"
+            if self.n_rank_bits or other.n_rank_bits:
+                bits, codes = "bucket bits", "buckets"
             raise InvalidInputError(
-                f"{mine} have {self.n_bucket_bits} bits but {theirs} has {other.n_bucket_bits}-bit "
-                "codes. Encode both with the same encoder."
+                f"{mine} have {self.n_bucket_bits} {bits} but {theirs} has "
+                f"{other.n_bucket_bits}-bit {codes}. Encode both with the same encoder."
             )
         if self.signed != other.signed:
             kinds = {True: "signed", False: "unsigned"}

@@ -101,8 +101,8 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Array]
     found = hashlib.sha256(raw.replace(digest.encode(), _UNSIGNED.encode(), 1)).hexdigest()
     if found != digest:
         raise FormatError(
-            f"{path} is damaged: its checksum is {found[:12]}, the file says {digest[:12]!r}. "
-            "Restore it from a copy, or train again."
+            f"{path} is damaged or cut short: its checksum is {found[:12]}, the file says "
+            f"{digest[:12]!r}. Restore it from a copy, or write it again."
         )
     try:
         arrays = safetensors.numpy.load(raw)

@@ -81,6 +81,7 @@ def test_an_index_shows_its_numbers_and_structures(run, index, codes):
         "kinhash": kinhash.__version__,
         "n": 120,
         "n_bits": 16,
+        "n_bucket_bits": 16,
         "n_rank_bits": 0,
         "signed": False,
         "unique_codes": kinhash.load(codes).codes.n_unique,

@@ -107,7 +107,9 @@ def test_items_of_another_encoder_are_refused_with_both(files, rng):
 
 def test_items_of_another_length_are_refused_with_both(files, rng):
     Codes.from_dense(rng.integers(2, size=(3, 24))).save(files / "unknown")
-    with pytest.raises(InvalidInputError, match="24-bit codes, but the model makes 16-bit ones"):
+    with pytest.raises(
+        InvalidInputError, match=r"holds codes of 24 bits, but the model makes codes of 16 bits\."
+    ):
         load_items(files / "unknown", load_model(files / "model"))
 
 

@@ -8,6 +8,7 @@ import pytest
 
 import kinhash
 from kinhash import Codes, HammingIndex
+from kinhash.cli import main
 
 
 @pytest.fixture(scope="module")
@@ -159,6 +160,144 @@ def test_queries_in_several_chunks_give_the_same_answers(run, index, model, npz,
     assert run(*words, "--format", "json") == whole
 
 
+# Rank bits
+
+
+@pytest.fixture(scope="module")
+def nested(npz, tmp_path_factory):
+    """A folder with a model of codes with rank bits, codes of `items` by it, and their index."""
+    folder = tmp_path_factory.mktemp("nested")
+    model, codes = str(folder / "model"), str(folder / "codes")
+    words = ["--method", "nested", "--bits", "16", "--set", "n_rank_bits=6", "--set", "bucket=lsh"]
+    assert main(["train", str(npz), "--out", model, *words]) == 0
+    assert main(["encode", model, str(npz), "--out", codes]) == 0
+    assert main(["index", codes, "--out", str(folder / "index")]) == 0
+    return folder
+
+
+@pytest.fixture(scope="module")
+def ranked(nested):
+    """By order: for each query, `(id, distance, rank distance)` of all items, by naive loops."""
+    stored = kinhash.load(nested / "codes").codes
+    bucket, rank = stored.to_dense(), stored.rank_to_dense()
+    assert (bucket.shape[1], rank.shape[1]) == (10, 6)
+    keys = {
+        "nested": lambda match: (match[1], match[2], match[0]),
+        "total": lambda match: (match[1] + match[2], match[0]),
+    }
+    rows = [
+        [
+            (i, int((bucket[q] != bucket[i]).sum()), int((rank[q] != rank[i]).sum()))
+            for i in range(120)
+        ]
+        for q in range(120)
+    ]
+    return {order: [sorted(row, key=key) for row in rows] for order, key in keys.items()}
+
+
+@pytest.mark.parametrize("kind", ["codes", "index"])
+@pytest.mark.parametrize("words", [("--top-k", "9"), ("--radius", "3")])
+@pytest.mark.parametrize("order", [None, "nested", "total"])
+def test_rank_bits_order_what_is_found(run, nested, npz, ranked, kind, words, order):
+    asked = ("search", nested / kind, "--model", nested / "model", "--queries", npz, *words)
+    asked += ("--limit", "0", *(() if order is None else ("--order", order)))
+    expected = [
+        [match for match in row if match[1] <= 3] if words[0] == "--radius" else row[:9]
+        for row in ranked[order or "nested"]
+    ]
+    flat = [[query, *match] for query, row in enumerate(expected) for match in row]
+    header, *lines = run(*asked, "--format", "csv").out.splitlines()
+    assert header == "query,id,distance,rank_distance"
+    assert [[int(cell) for cell in line.split(",")] for line in lines] == flat
+    header, *lines = run(*asked).out.splitlines()
+    assert header.split() == ["query", "id", "distance", "rank_distance"]
+    assert [[int(cell) for cell in line.split()] for line in lines] == flat
+    names = ("id", "distance", "rank_distance")
+    assert json.loads(run(*asked, "--format", "json").out) == [
+        {
+            "query": query,
+            "n_matches": len(row),
+            "matches": [dict(zip(names, match, strict=True)) for match in row],
+        }
+        for query, row in enumerate(expected)
+    ]
+
+
+def test_the_orders_differ_where_rank_bits_do(ranked):
+    assert ranked["nested"] != ranked["total"]
+
+
+def test_csv_has_a_column_of_rank_distances_also_without_a_match(run, nested, items, tmp_path):
+    np.save(tmp_path / "a.npy", items[0][:1])
+    np.save(tmp_path / "b.npy", items[0][-1:])
+    model = nested / "model"
+    assert run("encode", model, tmp_path / "a.npy", "--out", tmp_path / "codes").code == 0
+    words = ("--queries", tmp_path / "b.npy", "--radius", "0", "--format", "csv")
+    done = run("search", tmp_path / "codes", "--model", model, *words)
+    assert (done.code, done.out) == (0, "query,id,distance,rank_distance\n")
+
+
+@pytest.mark.parametrize("words", [("--top-k", "4"), ("--radius", "2")])
+def test_without_rank_bits_there_is_one_order(run, index, model, npz, words):
+    asked = ("search", index, "--model", model, "--queries", npz, *words, "--format", "csv")
+    plain = run(*asked)
+    assert plain.out.startswith("query,id,distance\n")
+    assert run(*asked, "--order", "total") == run(*asked, "--order", "nested") == plain
+
+
+def test_an_unknown_order_is_wrong_usage(run, index, model, npz):
+    words = ("--queries", npz, "--top-k", "1", "--order", "sum")
+    done = run("search", index, "--model", model, *words)
+    assert (done.code, done.out) == (2, "")
+    assert "Invalid value for '--order': 'sum' is not one of 'nested', 'total'." in done.err
+
+
+@pytest.mark.parametrize("kind", ["codes", "index"])
+def test_a_model_of_other_rank_bits_is_refused_with_both_numbers(run, request, nested, npz, kind):
+    remedy = "Give the model that made them as --model, or encode the items again with this one.\n"
+    words = ("--queries", npz, "--top-k", "1")
+    flat, model = request.getfixturevalue(kind), request.getfixturevalue("model")
+    done = run("search", nested / kind, "--model", model, *words)
+    assert (done.code, done.out) == (1, "")
+    assert done.err == (
+        f"error: {nested / kind} holds codes of 16 bits, 6 of them rank bits, but the model makes "
+        f"codes of 16 bits, 0 of them rank bits. {remedy}"
+    )
+    done = run("search", flat, "--model", nested / "model", *words)
+    assert (done.code, done.out) == (1, "")
+    assert done.err == (
+        f"error: {flat} holds codes of 16 bits, 0 of them rank bits, but the model makes "
+        f"codes of 16 bits, 6 of them rank bits. {remedy}"
+    )
+
+
+@pytest.mark.parametrize("kind", ["codes", "index"])
+def test_rank_bits_that_are_cut_short_are_an_error(run, nested, npz, tmp_path, kind):
+    short, whole = tmp_path / "short.kinhash", (nested / kind).read_bytes()
+    for lost in (1, 64, 500):
+        short.write_bytes(whole[:-lost])
+        words = ("--queries", npz, "--top-k", "1")
+        done = run("search", short, "--model", nested / "model", *words)
+        assert (done.code, done.out) == (1, "")
+        assert re.fullmatch(rf"error: {short} is .*cut short.*\n", done.err)
+
+
+def test_the_notes_name_both_parts(run, nested, npz, tmp_path):
+    n_buckets = kinhash.load(nested / "codes").codes.n_unique
+    done = run("encode", nested / "model", npz, "--out", tmp_path / "codes")
+    assert done.err == (
+        f"Wrote {tmp_path / 'codes'}: 120 codes of 16 bits, 6 of them rank bits, "
+        f"{n_buckets} different buckets.\n"
+    )
+    done = run("index", tmp_path / "codes", "--out", tmp_path / "index")
+    assert f" 120 items with {n_buckets} different buckets, " in done.err
+    facts = json.loads(run("info", tmp_path / "index", "--format", "json").out)
+    assert (facts["n_bits"], facts["n_bucket_bits"], facts["n_rank_bits"]) == (16, 10, 6)
+
+
+# Models that do not fit
+
+
 @pytest.mark.parametrize("n_bits", [16, 24])
 @pytest.mark.parametrize("kind", ["codes", "index"])
 def test_a_model_that_did_not_make_the_items_is_refused(run, request, npz, tmp_path, kind, n_bits):
@@ -166,7 +305,11 @@ def test_a_model_that_did_not_make_the_items_is_refused(run, request, npz, tmp_p
     assert run("train", npz, "--out", other, "--method", "lsh", "--n-bits", n_bits).code == 0
     done = run("search", items, "--model", other, "--queries", npz, "--radius", "1")
     assert (done.code, done.out) == (1, "")
-    assert re.search(r"was made by encoder \w{16}, but the model's is \w{16}\.", done.err)
+    if n_bits == 16:
+        assert re.search(r"was made by encoder \w{16}, but the model's is \w{16}\.", done.err)
+    else:
+        assert "holds codes of 16 bits, but the model makes codes of 24 bits." in done.err
+    assert "Give the model that made them as --model, or encode the items again" in done.err
 
 
 def test_a_model_of_another_length_is_refused_by_an_index_that_knows_no_encoder(
@@ -177,8 +320,8 @@ def test_a_model_of_another_length_is_refused_by_an_index_that_knows_no_encoder(
     done = run("search", index, "--model", model, "--queries", npz, "--radius", "1")
     assert (done.code, done.out) == (1, "")
     assert done.err == (
-        f"error: {index} holds 24-bit codes, but the model makes 16-bit ones. "
-        "Encode the items again with this model.\n"
+        f"error: {index} holds codes of 24 bits, but the model makes codes of 16 bits. "
+        "Give the model that made them as --model, or encode the items again with this one.\n"
     )
 
 

@@ -28,6 +28,7 @@ def test_codes_have_the_parts_of_both(linear, rng):
     assert np.array_equal(codes.rank_to_dense(), rank.encode(X).to_dense())
     assert encoder.forward(X).shape == (300, 79)
     assert (encoder.n_features, encoder.signed) == (5, False)
+    assert (encoder.n_rank_bits, bucket.n_rank_bits) == (9, 0)
 
 
 def test_the_fingerprint_is_of_both(linear):

@@ -1227,8 +1227,14 @@ def test_memory_of_an_answer_with_rank_distances_is_reused(nested):
     [
         (NESTED.without_rank(), r"`queries` have 0 rank bits but the index .* 3.*without_rank\(\)"),
         (Codes.from_dense(np.eye(4), rank=np.eye(4)), r"`queries` have 4 rank bits but .* with 3"),
-        (Codes.from_dense(np.eye(5), rank=np.ones((5, 3))), r"`queries` have 5 bits but the index"),
-        (Codes.from_dense(np.eye(5), rank=np.ones((5, 2))), r"`queries` have 5 bits but the index"),
+        (
+            Codes.from_dense(np.eye(5), rank=np.ones((5, 3))),
+            r"`queries` have 5 bucket bits but the index has 4-bit buckets",
+        ),
+        (
+            Codes.from_dense(np.eye(5), rank=np.ones((5, 2))),
+            r"`queries` have 5 bucket bits but the index has 4-bit buckets",
+        ),
     ],
 )
 def test_queries_with_other_rank_bits_are_refused(nested, queries, message):

@@ -1,5 +1,6 @@
 """Long searches and builds can be stopped: at a deadline, or by Ctrl-C."""
 
+import functools
 import os
 import pickle
 import signal
@@ -21,6 +22,31 @@ def dense(n, n_bits=64, seed=0):
     rng = np.random.default_rng(seed)
     words = rng.integers(0, 2**63, (n, n_bits // 64)).astype(np.uint64)
     return Codes(words, n_bits)
+
+
+def ranked(bucket, seed=0, n_rank_bits=32):
+    """Return codes with these buckets and random rank bits."""
+    rng = np.random.default_rng(seed)
+    rank = rng.integers(0, 2**n_rank_bits, (len(bucket), 1), dtype=np.uint64)
+    return Codes(
+        bucket.words, bucket.n_bits + n_rank_bits, rank_words=rank, n_rank_bits=n_rank_bits
+    )
+
+
+def ranked_searches(index, queries, *, k, radius, n_threads):
+    """Return by name the calls that compare rank bits."""
+    calls = {}
+    for order in ("nested", "total"):
+        calls[f"top_k, {order}"] = functools.partial(
+            index.search_top_k, queries, k, order=order, n_threads=n_threads
+        )
+        calls[f"radius, {order}"] = functools.partial(
+            index.search_radius, queries, radius, sort=True, order=order, n_threads=n_threads
+        )
+    return calls
+
+
+RANKED = ["top_k, nested", "top_k, total", "radius, nested", "radius, total"]
 
 
 def interrupt_after(polls):
@@ -70,6 +96,23 @@ def test_items_written_between_two_polls_are_bounded(task, n_threads):
     assert _native.polls() - before >= n_queries * n_items // (EVERY + n_items) - n_threads
 
 
+@pytest.mark.parametrize("n_threads", [1, 3])
+@pytest.mark.parametrize("k", [5, 2**19])
+@pytest.mark.parametrize("task", RANKED)
+def test_rank_bits_compared_between_two_polls_are_bounded(task, k, n_threads):
+    n_items, n_queries = 2**19, 40
+    codes = ranked(
+        Codes(np.zeros((n_items, 1), np.uint64), 64)
+    )  # one bucket: only rank bits differ
+    index = HammingIndex(codes, memory="lean")
+    call = ranked_searches(index, codes[:n_queries], k=k, radius=0, n_threads=n_threads)[task]
+    before = _native.polls()
+    found = call()
+    assert len(found.ids) == n_queries * (k if task.startswith("top_k") else n_items)
+    # A query is ranked in one go, and what is left when a thread ends is not polled for.
+    assert _native.polls() - before >= n_queries * n_items // (EVERY + n_items) - n_threads
+
+
 def polls_of_build(words, *, levels=0, n_chunks=0, groups=False, n_listed=0):
     before = _native.polls()
     _native.build_segment(words, None, levels, n_chunks, groups, n_listed, n_listed, budget=1e9)
@@ -112,6 +155,38 @@ def test_a_search_is_interrupted(task, n_threads):
     # 240,000 queries with 60,000 codes each would have taken thousands of polls.
     assert _native.polls() - before < 240_000 * 60_000 // (EVERY + LARGEST_BLOCK) // 4
     assert index.search_radius(codes[:1], 0).ids.tolist() == [0]
+
+
+@pytest.mark.parametrize("n_threads", [1, 4])
+@pytest.mark.parametrize("task", RANKED)
+def test_a_ranked_search_is_interrupted(task, n_threads):
+    codes = ranked(dense(60_000))
+    index = HammingIndex(codes, memory="lean")
+    queries = Codes.concatenate([codes] * 4)
+    call = ranked_searches(index, queries, k=5, radius=20, n_threads=n_threads)[task]
+    before = _native.polls()
+    interrupter = interrupt_after(3)
+    with pytest.raises(KeyboardInterrupt):
+        call()
+    interrupter.join()
+    # As without rank bits: thousands of polls to the end.
+    assert _native.polls() - before < 240_000 * 60_000 // (EVERY + LARGEST_BLOCK) // 4
+    assert index.search_top_k(codes[:1], 1).ids.tolist() == [0]
+
+
+@pytest.mark.parametrize("n_threads", [1, 4])
+@pytest.mark.parametrize("order", ["nested", "total"])
+def test_ranking_within_one_bucket_is_interrupted(order, n_threads):
+    n_items, n_queries = 2**18, 40_000
+    codes = ranked(Codes(np.zeros((n_items, 1), np.uint64), 64))
+    index = HammingIndex(codes, memory="lean")
+    before = _native.polls()
+    interrupter = interrupt_after(3)
+    with pytest.raises(KeyboardInterrupt):
+        index.search_top_k(codes[:n_queries], 5, order=order, n_threads=n_threads)
+    interrupter.join()
+    assert _native.polls() - before < n_queries * n_items // (EVERY + n_items) // 4
+    assert len(index.search_top_k(codes[:1], 1).ids) == 1
 
 
 def test_a_build_is_interrupted_and_changes_nothing():
@@ -161,6 +236,21 @@ def test_a_search_that_takes_too_long_raises_and_changes_nothing(n_queries, n_th
             search(queries, 20, n_threads=n_threads, timeout=1e-9)
     found = index.search_radius(queries, 20, sort=True)
     np.testing.assert_array_equal(found.ids, expected.ids)
+
+
+@pytest.mark.parametrize("n_threads", [1, 4])
+@pytest.mark.parametrize("n_queries", [1, 300])
+@pytest.mark.parametrize("task", RANKED)
+def test_a_ranked_search_that_takes_too_long_raises_and_changes_nothing(task, n_queries, n_threads):
+    codes = ranked(dense(5000))
+    index = HammingIndex(codes)
+    call = ranked_searches(index, codes[:n_queries], k=20, radius=20, n_threads=n_threads)[task]
+    expected = call()
+    with pytest.raises(SearchTimeout, match=r"longer than `timeout`=1e-09 seconds\. Raise it"):
+        call(timeout=1e-9)
+    found = call(timeout=60)
+    np.testing.assert_array_equal(found.ids, expected.ids)
+    np.testing.assert_array_equal(found.rank_distances, expected.rank_distances)
 
 
 def test_a_search_in_time_is_the_same_as_without_a_timeout():

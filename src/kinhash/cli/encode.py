@@ -35,7 +35,9 @@ def encode(
     made_by = inputs.encoder_of(method, modality).fingerprint
     codes.save(out, dataset.ids, made_by=made_by)
     n_codes = counted(len(codes), "code")
-    note(f"Wrote {out}: {n_codes} of {codes.n_bits} bits, {codes.n_unique:,} different.")
+    rank = f", {codes.n_rank_bits} of them rank bits" if codes.n_rank_bits else ""
+    buckets = "different buckets" if codes.n_rank_bits else "different"
+    note(f"Wrote {out}: {n_codes} of {codes.n_bits} bits{rank}, {codes.n_unique:,} {buckets}.")
     if not is_known.all():
         n_empty = int((~is_known).sum())
         note(f"warning: {counted(n_empty, 'row')} without a known word or entry: the empty code.")

@@ -35,8 +35,9 @@ def index(
     start = time.perf_counter()
     built = inputs.build_index(codes, inputs.load_codes(codes), memory=memory.value)
     built.save(out)
+    noun = "bucket" if built.n_rank_bits else "code"
     each = built.n_bytes / len(built) if len(built) else 0.0
     note(
         f"Wrote {out} after {time.perf_counter() - start:.1f} s: {counted(len(built), 'item')} "
-        f"with {counted(built.n_codes, 'different code')}, {each:,.1f} bytes per item."
+        f"with {counted(built.n_codes, f'different {noun}')}, {each:,.1f} bytes per item."
     )

@@ -28,6 +28,8 @@ STDIN_NAME = "standard input"
 AnyMethod = HashMethod | MultimodalMethod
 Known = npt.NDArray[np.bool_]
 
+_REMEDY = "Give the model that made them as --model, or encode the items again with this one."
+
 
 def load_data(
     data: str,
@@ -182,12 +184,11 @@ def load_items(path: Path, model: AnyMethod) -> HammingIndex:
         stored = load_codes(path, "an index or codes, such as `kinhash index` or `encode` writes")
         made_by = stored.made_by
         index = build_index(path, stored, memory="lean")  # for one search: the least to build
+    ranked = index.n_rank_bits != encoder.n_rank_bits
+    holds, makes = (_kind(codes, ranked=ranked) for codes in (index, encoder))
+    if holds != makes:
+        raise InvalidInputError(f"{path} holds {holds}, but the model makes {makes}. {_REMEDY}")
     _check_made_by(path, made_by, model)
-    if (index.n_bits, index.signed) != (encoder.n_bits, encoder.signed):
-        raise InvalidInputError(
-            f"{path} holds {_kind(index)} codes, but the model makes {_kind(encoder)} ones. "
-            "Encode the items again with this model."
-        )
     return index
 
 
@@ -197,8 +198,7 @@ def _check_made_by(path: Path, made_by: str | None, model: AnyMethod) -> None:
     if made_by not in (None, *known):
         own = f"are {', '.join(known)}" if several else f"is {known[0]}"
         raise InvalidInputError(
-            f"{path} was made by encoder {made_by}, but the model's {own}. "
-            "Encode the items again with this model."
+            f"{path} was made by encoder {made_by}, but the model's {own}. {_REMEDY}"
         )
 
 
@@ -225,8 +225,10 @@ def holds_index(path: Path) -> bool:
         return False
 
 
-def _kind(codes: HammingIndex | Encoder) -> str:
-    return f"{'signed ' if codes.signed else ''}{codes.n_bits}-bit"
+def _kind(codes: HammingIndex | Encoder, *, ranked: bool) -> str:
+    """Return in words what codes must share to be compared."""
+    rank = f", {codes.n_rank_bits} of them rank bits" if ranked else ""
+    return f"{'signed ' if codes.signed else ''}codes of {codes.n_bits} bits{rank}"
 
 
 def _unwanted(path: Path, wanted: str, holds: str) -> InvalidInputError:

@@ -1,6 +1,7 @@
 """`kinhash search`: find the items whose codes are near those of queries."""
 
 import dataclasses
+import itertools
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -12,13 +13,15 @@ from kinhash.cli import options
 from kinhash.errors import InvalidInputError
 
 if TYPE_CHECKING:  # these take half a second to import
+    from kinhash.arrays import Array
     from kinhash.cli.inputs import AnyMethod
-    from kinhash.codes import Codes
+    from kinhash.codes import Codes, Order
     from kinhash.datasets import Dataset
     from kinhash.index.hamming import HammingIndex
     from kinhash.matches import Matches
 
 TABLE_LIMIT = 50
+COLUMNS = ("id", "distance", "rank_distance")  # of a match; the last only with rank bits
 CHUNK_QUERIES = 1024  # between two steps of the progress bar
 
 
@@ -71,10 +74,11 @@ def search(
             "--top-k",
             metavar="K",
             min=1,
-            help="Or find this many nearest items; at equal distance the lowest ids win.",
+            help="Or find this many nearest items; of those equally near, the lowest ids win.",
             show_default=False,
         ),
     ] = None,
+    order: options.Ranking = options.Order.NESTED,
     limit: Annotated[
         int | None,
         typer.Option(
@@ -96,8 +100,9 @@ def search(
 ) -> None:
     """Find the items whose codes are near those of queries, exactly.
 
-    Prints query, id and distance of each match, nearest first. Items and queries are named by
-    the ids of their data, or by row numbers if it has none; text queries by their text.
+    Prints query, id and distance of each match, nearest first, and the rank distance of codes with
+    rank bits. Items and queries are named by the ids of their data, or by row numbers if it has
+    none; text queries by their text.
     """
     from kinhash.cli import inputs
 
@@ -118,7 +123,9 @@ def search(
             modalities=None if modality is None else (modality,),
         )
         asked = _of_data(method, dataset, modality, threads)
-    found = _found(index, asked.codes[asked.is_known], radius, k, threads)
+    found = _found(
+        index, asked.codes[asked.is_known], radius=radius, k=k, order=order.value, n_threads=threads
+    )
     if limit is None and output is options.Format.TABLE:
         limit = TABLE_LIMIT
     _print(found, asked, limit or None, output)
@@ -169,8 +176,10 @@ def _of_data(
 def _found(
     index: "HammingIndex",
     queries: "Codes",
+    *,
     radius: int | None,
     k: int | None,
+    order: "Order",
     n_threads: int | None,
 ) -> "list[Matches]":
     """Return the matches, a chunk of queries at a time: what shows progress."""
@@ -181,9 +190,12 @@ def _found(
         for start in range(0, len(queries), CHUNK_QUERIES):
             chunk = queries[start : start + CHUNK_QUERIES]
             if radius is not None:
-                found.append(index.search_radius(chunk, radius, sort=True, n_threads=n_threads))
+                matches = index.search_radius(
+                    chunk, radius, sort=True, order=order, n_threads=n_threads
+                )
             else:
-                found.append(index.search_top_k(chunk, k or 0, n_threads=n_threads))
+                matches = index.search_top_k(chunk, k or 0, order=order, n_threads=n_threads)
+            found.append(matches)
             report(start + len(chunk), len(queries))
     return found
 
@@ -194,9 +206,10 @@ def _print(
     from kinhash.cli.messages import counted, note
     from kinhash.cli.results import stdout
 
+    columns = COLUMNS if asked.codes.n_rank_bits else COLUMNS[:-1]
     with stdout() as stream:
-        answers = _answers(found, asked, limit)
-        stream.writelines(f"{line}\n" for line in _LINES[output](answers))
+        answers = _answers(found, asked, limit, columns)
+        stream.writelines(f"{line}\n" for line in _LINES[output](answers, columns))
     n_matches = sum(len(matches.ids) for matches in found)
     n_empty = sum(int((matches.counts == 0).sum()) for matches in found)
     n_empty += int((~asked.is_known).sum())
@@ -209,20 +222,30 @@ def _print(
 
 
 def _answers(
-    found: "list[Matches]", asked: _Queries, limit: int | None
+    found: "list[Matches]", asked: _Queries, limit: int | None, columns: Sequence[str]
 ) -> Iterator[dict[str, Any]]:
     """Yield what each query found, with the first `limit` matches of all queries together."""
-    searched = (answer for matches in found for answer in matches)
+    searched = (row for matches in found for row in _rows_of(matches))
     n_left = sum(len(matches.ids) for matches in found) if limit is None else limit
     for name, known in zip(asked.names, asked.is_known, strict=True):
         if not known:
             yield {"query": name, "n_matches": 0, "matches": []}
             continue
-        ids, distances = next(searched)
-        shown = zip(ids[:n_left].tolist(), distances[:n_left].tolist(), strict=True)
-        matches = [{"id": item, "distance": distance} for item, distance in shown]
-        yield {"query": name, "n_matches": len(ids), "matches": matches}
+        arrays = next(searched)
+        shown = zip(*(array[:n_left].tolist() for array in arrays), strict=True)
+        matches = [dict(zip(columns, match, strict=True)) for match in shown]
+        yield {"query": name, "n_matches": len(arrays[0]), "matches": matches}
         n_left -= len(matches)
+
+
+def _rows_of(matches: "Matches") -> "Iterator[list[Array]]":
+    """Yield the ids, distances and, if there are rank bits, rank distances of each query."""
+    arrays: list[Array] = [matches.ids, matches.distances]
+    if matches.rank_distances is not None:
+        arrays.append(matches.rank_distances)
+    offsets = matches.offsets.tolist()
+    for start, end in itertools.pairwise(offsets):
+        yield [array[start:end] for array in arrays]
 
 
 def _rows(answers: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
@@ -231,7 +254,7 @@ def _rows(answers: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
             yield {"query": answer["query"], **match}
 
 
-def _table_lines(answers: Iterable[dict[str, Any]]) -> Iterator[str]:
+def _table_lines(answers: Iterable[dict[str, Any]], _: Sequence[str]) -> Iterator[str]:
     from kinhash.cli.results import shown
 
     text = shown(list(_rows(answers)), options.Format.TABLE)
@@ -239,7 +262,7 @@ def _table_lines(answers: Iterable[dict[str, Any]]) -> Iterator[str]:
         yield text
 
 
-def _json_lines(answers: Iterable[dict[str, Any]]) -> Iterator[str]:
+def _json_lines(answers: Iterable[dict[str, Any]], _: Sequence[str]) -> Iterator[str]:
     """Yield one line per query, so that large answers stay readable and need no memory."""
     before = "["
     for answer in answers:
@@ -248,10 +271,10 @@ def _json_lines(answers: Iterable[dict[str, Any]]) -> Iterator[str]:
     yield from (before, "]")
 
 
-def _csv_lines(answers: Iterable[dict[str, Any]]) -> Iterator[str]:
-    yield "query,id,distance"
+def _csv_lines(answers: Iterable[dict[str, Any]], columns: Sequence[str]) -> Iterator[str]:
+    yield ",".join(["query", *columns])
     for row in _rows(answers):
-        yield f"{_csv_cell(row['query'])},{row['id']},{row['distance']}"
+        yield ",".join([_csv_cell(row["query"]), *(str(row[name]) for name in columns)])
 
 
 def _csv_cell(name: int | str) -> str:

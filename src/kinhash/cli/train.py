@@ -189,9 +189,10 @@ def _fit_and_save(model: "AnyMethod", dataset: "Dataset", rows: options.Rows, ou
 def _described(modality: str, codes: "Codes") -> str:
     from kinhash.cli.messages import counted
 
+    noun = "bucket" if codes.n_rank_bits else "code"
     return (
         f"{modality + ': ' if modality else ''}{codes.n_active.mean():.1f} of them active, "
-        f"{counted(codes.n_unique, 'different code')} for {counted(len(codes), 'training row')}"
+        f"{counted(codes.n_unique, f'different {noun}')} for {counted(len(codes), 'training row')}"
     )
 
 

@@ -46,6 +46,11 @@ class Encoder:
         raise NotImplementedError
 
     @property
+    def n_rank_bits(self) -> int:
+        """How many of the entries are rank bits."""
+        return 0
+
+    @property
     def signed(self) -> bool:
         """Whether entries of its codes may be -1."""
         return False

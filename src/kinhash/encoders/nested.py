@@ -33,6 +33,11 @@ class NestedEncoder(Encoder):
         return self.bucket.n_bits + self.rank.n_bits
 
     @property
+    def n_rank_bits(self) -> int:
+        """How many of the entries are rank bits."""
+        return self.rank.n_bits
+
+    @property
     def signed(self) -> bool:
         """Whether entries of its buckets may be -1."""
         return self.bucket.signed
@@ -50,7 +55,7 @@ class NestedEncoder(Encoder):
             self.n_bits,
             signed=self.signed,
             rank_words=rank.words,
-            n_rank_bits=rank.n_bits,
+            n_rank_bits=self.n_rank_bits,
         )
 
     def arrays(self) -> dict[str, Array]:

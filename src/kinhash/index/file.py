@@ -378,6 +378,7 @@ def describe(path: Path, *, verify: bool = False) -> dict[str, Any]:
         "kinhash": header["kinhash"],
         "n": header["n_items"],
         "n_bits": header["n_bits"],
+        "n_bucket_bits": header["n_bits"] - header["n_rank_bits"],
         "n_rank_bits": header["n_rank_bits"],
         "signed": header["signed"],
         "unique_codes": header["n_codes"],
