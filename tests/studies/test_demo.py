@@ -65,10 +65,35 @@ def test_the_saved_model_gives_the_64_bit_row_again(finished):
 
 def test_the_report_is_self_contained_and_has_all_figures(finished):
     page = finished[0].report.read_text(encoding="utf-8")
-    assert page.count("<img ") == 5
-    assert page.count('src="data:image/') == 5
+    assert page.count("<img ") == 6
+    assert page.count('src="data:image/') == 6
     assert not re.search(r"https?://", page)
     assert page.count("<tr") == 2 + 9
+
+
+def test_codes_with_rank_bits_are_shown_by_their_places_in_the_ranking(monkeypatch):
+    # Query 0000|0000; item i has i % 5 rank bits, and a bucket bit from item 200 on.
+    rank = (np.arange(4) < np.arange(250)[:, None] % 5).astype(int)
+    bucket = np.repeat([[0, 0, 0, 0], [1, 0, 0, 0]], [200, 50], axis=0)
+    database = Codes.from_dense(bucket, rank=rank)
+    query = Codes.from_dense(np.zeros((1, 4), int), rank=np.zeros((1, 4), int))
+    drawn = []
+    plot_codes = demo.plots.plot_codes
+
+    def noted(*arguments):
+        drawn.append(arguments)
+        return plot_codes(*arguments)
+
+    monkeypatch.setattr(demo.plots, "plot_codes", noted)
+    found = Evaluation({}, 1.0, "", query, np.zeros(1), database, np.zeros(250))
+    section = demo._nested_section(found)
+    ((queries, neighbours, labels),) = drawn
+    assert queries == query
+    assert labels == [["no. 1", "no. 10", "no. 50", "no. 100", "no. 200"]]
+    # 40 of the 200 items at distance 0 have each number of rank bits.
+    assert neighbours[0].rank_to_dense().sum(axis=1).tolist() == [0, 0, 1, 2, 4]
+    assert neighbours[0].n_active.tolist() == [0] * 5
+    assert "of which there are 2 here" in section.paragraphs[0]
 
 
 def test_progress_goes_from_start_to_end_and_names_what_comes(finished):

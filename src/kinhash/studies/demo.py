@@ -14,7 +14,7 @@ from kinhash.errors import ConstantColumnWarning, InvalidInputError
 from kinhash.evaluation.protocol import Evaluation, evaluate_method, recall_against_radius
 from kinhash.index.reference import search_top_k
 from kinhash.measures import DEMO, scores
-from kinhash.methods import LSH, ClassCode, HashMethod, NNHash, SparseHash
+from kinhash.methods import LSH, ClassCode, HashMethod, Nested, NNHash, SparseHash
 from kinhash.progress import Report, silent
 from kinhash.show import plots
 from kinhash.show.html import Fact, Section, write_report
@@ -29,6 +29,7 @@ MAX_RADIUS = 10
 N_NEIGHBOURS = 10
 N_STRIP_QUERIES = 3
 N_STRIPS = 5
+RANKED_PLACES = (1, 10, 50, 100, 200)  # in the ranking by both parts of a code
 
 KINDS: dict[type[HashMethod], str] = {
     SparseHash: "sparse",
@@ -112,6 +113,7 @@ def run_demo(
         _table_section(rows, compared),
         _plate_section(data, part, results[SparseHash.__name__, MODEL_BITS]),
         _codes_section(results[SparseHash.__name__, MODEL_BITS]),
+        _nested_section(_evaluated(Nested(n_bits=MODEL_BITS, seed=seed), data, part)),
         _active_section(compared),
         _history_section(model),
         _next_section(seed),
@@ -322,6 +324,30 @@ def _codes_section(evaluation: Evaluation) -> Section:
             f"query the first item of the {N_STRIPS} smallest distances that occur, with its place "
             "in the ranking. Every orange mark is a bit in which the two codes differ, and counts "
             "1 in the distance."
+        ),
+    )
+
+
+def _nested_section(evaluation: Evaluation) -> Section:
+    queries = evaluation.query_codes[plate_queries(evaluation.query_labels)[:N_STRIP_QUERIES]]
+    matches = search_top_k(evaluation.database_codes, queries, RANKED_PLACES[-1])
+    chosen = np.array(RANKED_PLACES) - 1
+    neighbours = [evaluation.database_codes[ids[chosen]] for ids, _ in matches]
+    labels = [[f"no. {place}" for place in RANKED_PLACES]] * len(queries)
+    n_codes = evaluation.database_codes.n_unique
+    said = (
+        f"{Nested.__name__} writes two codes one after the other: a bucket, of which there are "
+        f"{n_codes} here, and rank bits. A radius sees the bucket alone; rank bits put what is "
+        "found in order."
+    )
+    return Section(
+        "An order among items in one bucket",
+        paragraphs=[said],
+        image=plots.data_uri(plots.plot_codes(queries, neighbours, labels), "png"),
+        caption=(
+            f"The same queries with {evaluation.query_codes.n_bits} bits of {Nested.__name__}, and "
+            "below each query items from its ranking, with their places in it. At equal distance, "
+            "orange marks among the rank bits become more from top to bottom."
         ),
     )
 
