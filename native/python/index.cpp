@@ -91,14 +91,14 @@ Segments plain(const HeldSegments& segments) {
 
 nb::tuple build_segment(In<uint64_t, 2> words, std::optional<In<int64_t, 1>> ids, uint32_t levels,
                         uint32_t n_chunks, bool groups, size_t n_far, size_t n_listed, double budget,
-                        std::optional<In<uint8_t, 2>> ranks) {
+                        std::optional<In<uint8_t, 2>> ranks, size_t n_threads) {
     const size_t n = words.shape(0), n_words = words.shape(1);
     expect(n < MOST_ITEMS, "a segment holds less than 2^32 items");
     expect((!ids || ids->shape(0) == n) && n_words >= 1 && n_words <= MAX_WORDS, "words and ids do not fit");
     expect(!ranks || (ranks->shape(0) == n && ranks->shape(1) <= MOST_RANK_BYTES),
            "ranks and words do not fit");
     const RankInput rank_input = ranks ? RankInput{ranks->data(), uint32_t(ranks->shape(1))} : RankInput();
-    const size_t n_threads = std::max(1u, std::thread::hardware_concurrency());
+    if (!n_threads) n_threads = std::max(1u, std::thread::hardware_concurrency());
     const BuildOptions options{levels, n_chunks, groups, n_far, n_listed, budget, n_threads};
     PythonStop stop;
     Built built;
@@ -295,5 +295,5 @@ void bind_index(nb::module_& module) {
         .def("top_k", &HeldSearcher::top_k, "queries"_a, "k"_a, "n_threads"_a, "timeout"_a = nb::none(),
              "work"_a = nb::none());
     module.def("build_segment", &build_segment, "words"_a, "ids"_a.none(), "levels"_a, "n_chunks"_a,
-               "groups"_a, "n_far"_a, "n_listed"_a, "budget"_a, "ranks"_a = nb::none());
+               "groups"_a, "n_far"_a, "n_listed"_a, "budget"_a, "ranks"_a = nb::none(), "n_threads"_a = 0);
 }

@@ -142,4 +142,5 @@ def build_segment(
     n_listed: int,
     budget: float,
     ranks: npt.NDArray[Any] | None = None,
+    n_threads: int = 0,  # 0: all cores
 ) -> tuple[dict[str, npt.NDArray[Any]], dict[str, Any]]: ...

@@ -114,8 +114,11 @@ def test_rank_bits_compared_between_two_polls_are_bounded(task, k, n_threads):
 
 
 def polls_of_build(words, *, levels=0, n_chunks=0, groups=False, n_listed=0):
+    # One thread: a thread that waits for others polls, too, as often as it happens to wake up.
     before = _native.polls()
-    _native.build_segment(words, None, levels, n_chunks, groups, n_listed, n_listed, budget=1e9)
+    _native.build_segment(
+        words, None, levels, n_chunks, groups, n_listed, n_listed, budget=1e9, n_threads=1
+    )
     return _native.polls() - before
 
 
@@ -124,7 +127,7 @@ def test_a_build_polls_in_every_step():
     bits = rng.integers(0, 64, (2**19, 4), dtype=np.uint64)
     words = np.bitwise_or.reduce(np.uint64(1) << bits, axis=1)[:, None]
     words = np.concatenate([words] * 4)
-    # Two passes over the items, each in up to four shares, one of which may end before it polls.
+    # Two passes over the items, the last of which may end before it polls.
     plain = polls_of_build(words)
     assert plain >= 2 * (len(words) // EVERY - 1)
     # Some 10 keys of each code are counted, then dealt.
