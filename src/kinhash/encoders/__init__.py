@@ -3,9 +3,11 @@
 from kinhash.encoders.anchor_graph import AnchorGraphEncoder
 from kinhash.encoders.base import CHUNK_BYTES, Encoder
 from kinhash.encoders.class_levels import ClassLevelsEncoder, KernelClassLevelsEncoder
+from kinhash.encoders.class_rank import ClassRankEncoder, KernelClassRankEncoder
 from kinhash.encoders.classes import ClassEncoder
 from kinhash.encoders.kernel import KernelEncoder
 from kinhash.encoders.kernel_ista import KernelIstaEncoder
+from kinhash.encoders.kinds import ENCODERS, restored_encoder
 from kinhash.encoders.linear import LinearEncoder
 from kinhash.encoders.nested import NestedEncoder
 from kinhash.encoders.network import HALF_WAY, CodEncoder, IstaEncoder
@@ -25,10 +27,12 @@ __all__ = [
     "AnchorGraphEncoder",
     "ClassEncoder",
     "ClassLevelsEncoder",
+    "ClassRankEncoder",
     "CodEncoder",
     "Encoder",
     "IstaEncoder",
     "KernelClassLevelsEncoder",
+    "KernelClassRankEncoder",
     "KernelEncoder",
     "KernelIstaEncoder",
     "LinearEncoder",
@@ -36,20 +40,6 @@ __all__ = [
     "as_float32",
     "check_finite",
     "is_sparse",
+    "restored_encoder",
     "unit_length",
 ]
-
-ENCODERS: dict[str, type[Encoder]] = {
-    e.kind: e
-    for e in (
-        IstaEncoder,
-        CodEncoder,
-        LinearEncoder,
-        KernelEncoder,
-        KernelIstaEncoder,
-        AnchorGraphEncoder,
-        ClassEncoder,
-        ClassLevelsEncoder,
-        KernelClassLevelsEncoder,
-    )
-}

@@ -60,7 +60,7 @@ class Encoder:
         raise NotImplementedError
 
     def _encode_chunk(self, X: Array, words: Array, n_threads: int) -> int:
-        """Write the codes of contiguous float32 rows into `words`.
+        """Write the codes of contiguous float32 rows into `words`: the bucket's, then the rank's.
 
         Returns:
             The first row that has no finite outputs, or `len(X)`.
@@ -100,10 +100,10 @@ class Encoder:
                 f"`X` has {got}, but the encoder takes vectors of {self.n_features} numbers."
             )
         n_threads = checked_threads("n_threads", n_threads)
-        words = np.empty((X.shape[0], words_per_code(self.n_bits, signed=self.signed)), np.uint64)
+        words = np.empty((X.shape[0], sum(self._n_words())), np.uint64)
         if is_sparse(X):
             self._encode_sparse(scipy.sparse.csr_array(X), words, n_threads)
-            return Codes._trusted(words, self.n_bits, signed=self.signed)  # noqa: SLF001 - own words
+            return self._codes(words)
         # What needs no conversion goes in one call: threads take milliseconds to get going.
         ready = X.dtype == np.float32 and X.flags.c_contiguous
         step = max(1, len(X) if ready else CHUNK_BYTES // (4 * self.n_features))
@@ -113,7 +113,25 @@ class Encoder:
             if row < len(chunk):
                 check_finite(np.asarray(X[start + row])[None], first_row=start + row)
                 raise _too_large(start + row)
-        return Codes._trusted(words, self.n_bits, signed=self.signed)  # noqa: SLF001 - own words
+        return self._codes(words)
+
+    def _n_words(self) -> tuple[int, int]:
+        """Return how many words the bucket takes, and how many the rank bits."""
+        n_bucket_bits = self.n_bits - self.n_rank_bits
+        n_rank_words = words_per_code(self.n_rank_bits, signed=False) if self.n_rank_bits else 0
+        return words_per_code(n_bucket_bits, signed=self.signed), n_rank_words
+
+    def _codes(self, words: Array) -> Codes:
+        """Return the codes of words that `_encode_chunk` has written."""
+        n_bucket_words, n_rank_words = self._n_words()
+        both = n_rank_words > 0
+        return Codes._trusted(  # noqa: SLF001 - own words
+            np.ascontiguousarray(words[:, :n_bucket_words]) if both else words,
+            self.n_bits,
+            signed=self.signed,
+            rank_words=np.ascontiguousarray(words[:, n_bucket_words:]) if both else None,
+            n_rank_bits=self.n_rank_bits,
+        )
 
     def _encode_sparse(self, X: Csr, words: Array, n_threads: int) -> None:
         check_finite(X)

@@ -73,8 +73,21 @@ class BlockEncoder(Encoder):
                 finite = np.isfinite(np.einsum("ij,ij->i", standard, standard))[: len(rows)]
                 finite &= np.isfinite(outputs).all(axis=1)
                 entries = self._entries(np.where(finite[:, None], outputs, 0))
-            _native.pack(entries, words[start : start + len(rows)], signed=self.signed)
+            self._pack(entries, words[start : start + len(rows)])
             return len(X) if finite.all() else start + int(finite.argmin())
 
         with one_blas_thread(), ThreadPoolExecutor(min(n_threads, len(starts)) or 1) as pool:
             return min(pool.map(encode_block, starts), default=len(X))
+
+    def _pack(self, entries: Array, words: Array) -> None:
+        """Write the words of the bucket, then those of the rank bits."""
+        if not self.n_rank_bits:
+            _native.pack(entries, words, signed=self.signed)
+            return
+        n_bucket_bits = self.n_bits - self.n_rank_bits
+        parts = np.split(entries, [n_bucket_bits], axis=1)
+        sides = np.split(words, [self._n_words()[0]], axis=1)
+        for part, side, signed in zip(parts, sides, (self.signed, False), strict=True):
+            packed = np.empty(side.shape, np.uint64)
+            _native.pack(np.ascontiguousarray(part), packed, signed=signed)
+            side[:] = packed

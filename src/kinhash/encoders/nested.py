@@ -6,16 +6,14 @@ from typing import Any, Self
 import numpy as np
 
 from kinhash.arrays import Array, Matrix
-from kinhash.codes import Codes
+from kinhash.codes import MAX_BITS, Codes
 from kinhash.encoders.base import Encoder
+from kinhash.errors import FormatError
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class NestedEncoder(Encoder):
-    """Codes with both parts; each encoder standardises for itself.
-
-    It is in no table of kinds: `kinhash.methods.Nested` stores its two parts.
-    """
+    """Codes with both parts; each encoder standardises for itself."""
 
     kind = "nested"
 
@@ -26,6 +24,26 @@ class NestedEncoder(Encoder):
     def of(cls, bucket: Encoder, rank: Encoder) -> Self:
         """Return the encoder of two that take the same vectors; the rank's is unsigned."""
         return cls(bucket.mean, bucket.scale, bucket, rank)
+
+    @classmethod
+    def checked(cls, bucket: Encoder, rank: Encoder) -> Self:
+        """Return the encoder of two that came from a file.
+
+        Raises:
+            FormatError: They do not fit together.
+        """
+        if rank.signed or bucket.n_features != rank.n_features:
+            raise FormatError(
+                "the rank must have unsigned codes of vectors with "
+                f"{bucket.n_features} numbers, as the bucket has them, the file has "
+                f"{'signed' if rank.signed else 'unsigned'} ones of {rank.n_features} numbers."
+            )
+        if bucket.n_rank_bits or rank.n_rank_bits:
+            raise FormatError("a part of nested codes must have one part, the file has two.")
+        n_stored = bucket.n_bits * (2 if bucket.signed else 1) + rank.n_bits
+        if n_stored > MAX_BITS:
+            raise FormatError(f"the model has {n_stored} bits, a code has 1 to {MAX_BITS}.")
+        return cls.of(bucket, rank)
 
     @property
     def n_bits(self) -> int:

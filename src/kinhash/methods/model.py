@@ -17,12 +17,7 @@ from sklearn.utils.validation import validate_data
 from kinhash import storage
 from kinhash.arrays import Array, Labels, Matrix, Vectors
 from kinhash.codes import Codes
-from kinhash.encoders import (
-    ENCODERS,
-    Encoder,
-    check_finite,
-    is_sparse,
-)
+from kinhash.encoders import Encoder, check_finite, is_sparse, restored_encoder
 from kinhash.errors import FormatError, InvalidInputError, NotFittedError
 
 # What the header of every model has.
@@ -134,22 +129,6 @@ class Model(BaseEstimator):
 
 def _is_measure(value: object) -> bool:
     return type(value) in {bool, int, type(None)} or (type(value) is float and math.isfinite(value))
-
-
-def restored_encoder(header: dict[str, Any], arrays: dict[str, Array]) -> Encoder:
-    """Return the encoder that a header, or the part of it about one modality, describes.
-
-    Raises:
-        FormatError: Its kind is unknown, or its arrays or settings do not fit.
-    """
-    kind = storage.value(header, "encoder", str)
-    settings = storage.value(header, "settings", dict)
-    if kind not in ENCODERS:
-        raise FormatError(
-            f"Unknown encoder {reprlib.repr(kind)}; this release reads "
-            f"{', '.join(sorted(ENCODERS))}. Upgrade kinhash."
-        )
-    return ENCODERS[kind].restore(arrays, settings)
 
 
 class HashMethod(TransformerMixin, Model):

@@ -192,21 +192,12 @@ class Nested(HashMethod):
                 raise FormatError(f"the {part}: {error}") from error
         storage.check_names("array", arrays, known)
         bucket, rank = model.bucket_.encoder_, model.rank_.encoder_
-        if rank.signed or bucket.n_features != rank.n_features:
-            raise FormatError(
-                "the rank must have unsigned codes of vectors with "
-                f"{bucket.n_features} numbers, as the bucket has them, the file has "
-                f"{'signed' if rank.signed else 'unsigned'} ones of {rank.n_features} numbers."
-            )
+        model.encoder_ = NestedEncoder.checked(bucket, rank)
         if type(model.n_rank_bits) is not int or model.n_rank_bits != rank.n_bits:
             raise FormatError(
                 f"the parameter `n_rank_bits` must be {rank.n_bits}, as the rank has it, "
                 f"the file has {reprlib.repr(model.n_rank_bits)}."
             )
-        n_stored = bucket.n_bits * (2 if bucket.signed else 1) + rank.n_bits
-        if n_stored > MAX_BITS:
-            raise FormatError(f"the model has {n_stored} bits, a code has 1 to {MAX_BITS}.")
-        model.encoder_ = NestedEncoder.of(bucket, rank)
         model._check_length(model.encoder_.n_bits)  # noqa: SLF001 - its own class
         model._restore_features(header)  # noqa: SLF001 - its own class
         return model

@@ -14,7 +14,7 @@ from kinhash.codes import Codes
 from kinhash.encoders import Encoder, is_sparse
 from kinhash.errors import FormatError, InvalidInputError, unknown_name
 from kinhash.methods.modalities.modality import Modality, as_rows, read_modalities
-from kinhash.methods.model import ENTRIES, Model, restored_encoder
+from kinhash.methods.model import ENTRIES, Model
 from kinhash.pairs import Pairs
 from kinhash.vocabulary import N_WORDS, Words, are_texts
 
