@@ -18,7 +18,18 @@ from kinhash.codes import StoredCodes
 from kinhash.encoders import ENCODERS
 from kinhash.errors import FormatError, InvalidInputError
 from kinhash.loading import describe, load
-from kinhash.methods import AGH, CCAITQ, KSH, LSH, METHODS, MULTIMODAL_METHODS, ClassCode, Nested
+from kinhash.methods import (
+    AGH,
+    CCAITQ,
+    KSH,
+    LSH,
+    METHODS,
+    MULTIMODAL_METHODS,
+    ClassCode,
+    FlyHash,
+    Nested,
+    OrthoHash,
+)
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -30,6 +41,8 @@ SMALL = {
     "linear": LSH(n_bits=12),
     "kernel": KSH(n_bits=12, n_anchors=20),
     "anchor-graph": AGH(n_bits=12, n_anchors=20),
+    "top-k": FlyHash(n_bits=12),
+    "kernel-top-k": OrthoHash(n_bits=12, n_anchors=20, gamma=0.5),
     "class": ClassCode(n_bits=12),
     "class-levels": ClassCode(n_bits=12, levels=2, temperature=0.3),
     "nested": Nested(ClassCode(levels=2), LSH(), n_bits=12, n_rank_bits=5),

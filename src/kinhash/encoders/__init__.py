@@ -9,6 +9,7 @@ from kinhash.encoders.kernel_ista import KernelIstaEncoder
 from kinhash.encoders.linear import LinearEncoder
 from kinhash.encoders.nested import NestedEncoder
 from kinhash.encoders.network import HALF_WAY, CodEncoder, IstaEncoder
+from kinhash.encoders.top_k import KernelTopKEncoder, TopKEncoder
 from kinhash.encoders.vectors import (
     CHUNK_ROWS,
     as_float32,
@@ -31,8 +32,10 @@ __all__ = [
     "KernelClassLevelsEncoder",
     "KernelEncoder",
     "KernelIstaEncoder",
+    "KernelTopKEncoder",
     "LinearEncoder",
     "NestedEncoder",
+    "TopKEncoder",
     "as_float32",
     "check_finite",
     "is_sparse",
@@ -51,5 +54,7 @@ ENCODERS: dict[str, type[Encoder]] = {
         ClassEncoder,
         ClassLevelsEncoder,
         KernelClassLevelsEncoder,
+        TopKEncoder,
+        KernelTopKEncoder,
     )
 }
