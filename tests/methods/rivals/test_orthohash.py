@@ -22,19 +22,18 @@ def measures(model, X, y):
 
 @pytest.fixture
 def problem(rng):
-    """Scores of six rows for four classes, the classes' codes, and who is of which class."""
+    """Outputs of six rows, the codes of four classes, and who is of which class."""
     words = rng.normal(size=(4, 9))
     words /= np.linalg.norm(words, axis=1, keepdims=True)
     shares = np.eye(4)[[0, 1, 2, 3, 0, 1]]
     shares[5] = [0.5, 0.5, 0, 0]
-    return rng.normal(size=(6, 4)), words, shares
+    return rng.normal(size=(6, 9)), words, shares
 
 
 def test_the_loss_equals_loops_over_rows_classes_and_bits(problem):
-    scores, words, shares = problem
-    losses, _ = cosine_loss(scores, words @ words.T, shares, 8.0, 0.2)
-    for row in range(6):
-        z = [sum(scores[row, c] * words[c, bit] for c in range(4)) for bit in range(9)]
+    outputs, words, shares = problem
+    losses, _ = cosine_loss(outputs, words, shares, 8.0, 0.2)
+    for row, z in enumerate(outputs):
         logits = []
         for c in range(4):
             inner = sum(z[bit] * words[c, bit] for bit in range(9))
@@ -46,12 +45,11 @@ def test_the_loss_equals_loops_over_rows_classes_and_bits(problem):
 
 
 def test_the_gradient_is_that_of_the_loss(problem):
-    scores, words, shares = problem
-    alike = words @ words.T
-    _, slopes = cosine_loss(scores, alike, shares, 8.0, 0.2)
+    outputs, words, shares = problem
+    _, slopes = cosine_loss(outputs, words, shares, 8.0, 0.2)
     numeric = scipy.optimize.approx_fprime(
-        scores.ravel(),
-        lambda flat: cosine_loss(flat.reshape(6, 4), alike, shares, 8.0, 0.2)[0].sum(),
+        outputs.ravel(),
+        lambda flat: cosine_loss(flat.reshape(6, 9), words, shares, 8.0, 0.2)[0].sum(),
         1e-7,
     )
     assert np.allclose(slopes.ravel(), numeric, atol=1e-4)
@@ -61,6 +59,21 @@ def test_outputs_of_length_zero_have_a_finite_loss():
     losses, slopes = cosine_loss(np.zeros((2, 3)), np.eye(3), np.eye(3)[:2], 8.0, 0.2)
     assert np.isfinite(losses).all()
     assert np.isfinite(slopes).all()
+
+
+def test_what_is_learned_has_the_loss_that_is_told(digits):
+    """The encoder's outputs, with the codes of the classes as most items have them."""
+    X, y = digits
+    X, y = X[:400], y[:400]
+    model = OrthoHash(32, n_active=5).fit(X, y)
+    codes = model.encode(X).to_dense()
+    commonest = [np.unique(codes[y == c], axis=0, return_counts=True) for c in range(10)]
+    words = np.array([rows[counts.argmax()] for rows, counts in commonest]) - 5 / 32
+    words /= np.linalg.norm(words, axis=1, keepdims=True)
+    losses, _ = cosine_loss(
+        model.encoder_.forward(X).astype(np.float64), words, np.eye(10)[y], 8.0, 0.2
+    )
+    assert losses.mean() == pytest.approx(model.history_[0]["loss"], rel=0.02)
 
 
 def test_the_descent_lowers_the_loss(digits):

@@ -35,10 +35,10 @@ class Ridge:
         gram = self.Z @ self.Z.T if wide else self.Z.T @ self.Z
         values, vectors = np.linalg.eigh(gram.astype(np.float64))
         kept = values > SMALLEST * max(values[-1], np.finfo(np.float32).tiny)
-        self._values, vectors = values[kept], vectors[:, kept]
-        # Left and right singular vectors of the centred inputs.
-        self._left = vectors if wide else (self.Z @ vectors) / np.sqrt(self._values)
-        self._squares = np.square(self._left)
+        self._values, vectors = values[kept], vectors[:, kept].astype(np.float32)
+        # The left singular vectors of the centred inputs, float32: there may be many rows.
+        roots = np.sqrt(self._values).astype(np.float32)
+        self._left: Array = vectors if wide else (self.Z @ vectors) / roots
 
     @property
     def penalties(self) -> Array:
@@ -49,21 +49,23 @@ class Ridge:
     def predicted(self, T: Array, penalty: float) -> Array:
         """Return what the regression on all rows says of each, `(n, n_targets)`."""
         mean = T.mean(axis=0)
-        shrunk = (self._values / (self._values + penalty))[:, None] * (self._left.T @ (T - mean))
-        fitted: Array = self._left @ shrunk + mean
+        shares = self._values / (self._values + penalty)
+        inner = shares[:, None] * (self._left.T @ (T - mean).astype(np.float32))
+        fitted: Array = self._left @ inner.astype(np.float32) + mean
         return fitted
 
     def left_out_error(self, T: Array, penalty: float) -> float:
         """Return the mean squared error of rows that were left out, one at a time."""
-        leverage = self._squares @ (self._values / (self._values + penalty)) + 1 / len(T)
+        shares = self._values / (self._values + penalty)
+        leverage = np.einsum("ij,ij,j->i", self._left, self._left, shares) + 1 / len(T)
         left = np.maximum(1 - leverage, 1e-6)[:, None]
         return float(np.square((T - self.predicted(T, penalty)) / left).mean())
 
     def weights(self, T: Array, penalty: float) -> tuple[Array, Array]:
         """Return W `(n_targets, n_inputs)` and b `(n_targets,)`, float64."""
         mean = T.mean(axis=0)
-        inner = self._left.T @ (T - mean) / (self._values + penalty)[:, None]
-        W = (self.Z.T @ (self._left @ inner)).T
+        inner = self._left.T @ (T - mean).astype(np.float32) / (self._values + penalty)[:, None]
+        W = (self.Z.T @ (self._left @ inner.astype(np.float32))).T.astype(np.float64)
         return W, mean - W @ self.mean
 
 
@@ -110,13 +112,14 @@ def chosen_inputs(
     rng = np.random.default_rng(seed)
     rows = np.sort(rng.permutation(len(X))[:MAX_ROWS])
     standard, T = (as_float32(X[rows]) - mean) * scale, targets[rows].astype(np.float64)
-    found = []
-    layers: list[GaussianUnits | None] = [None]
-    if n_units:
-        layers.append(units_at_rows(X, mean, scale, n_units, gamma=gamma, seed=seed))
-    for units in layers:
+
+    def on(units: GaussianUnits | None) -> RidgeInputs:
         ridge = Ridge(unit_length(standard) if units is None else units(standard))
-        tried = [(ridge.left_out_error(T, penalty), penalty) for penalty in ridge.penalties]
-        error, penalty = min(tried)
-        found.append(RidgeInputs(rows, units, ridge, float(penalty), error))
-    return min(found, key=lambda one: one.error)
+        error, penalty = min((ridge.left_out_error(T, one), one) for one in ridge.penalties)
+        return RidgeInputs(rows, units, ridge, float(penalty), error)
+
+    plain = on(None)
+    if not n_units:
+        return plain
+    lifted = on(units_at_rows(X, mean, scale, n_units, gamma=gamma, seed=seed))
+    return lifted if lifted.error < plain.error else plain

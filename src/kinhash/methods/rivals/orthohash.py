@@ -21,6 +21,7 @@ from kinhash.methods.standardisation import check_varies, standardisation
 from kinhash.methods.supervision.rows import label_source, membership
 
 TINY = 1e-9  # added to squared lengths
+SMALLEST = 1e-6  # singular values below it are rounding
 
 
 class OrthoHash(HashMethod):
@@ -41,8 +42,7 @@ class OrthoHash(HashMethod):
     Vectors are taken as they are, without a deep network below: z is linear in Gaussian units or
     in the plain vectors, whichever gives the smaller squared error when ridge regression foretells
     the labels of training rows left out one at a time. That regression is also where the descent
-    starts. Outputs of least loss are sums of class codes, so what is learned is one weight vector
-    per class, by L-BFGS over all rows, without torch.
+    starts, by L-BFGS over all rows, without torch.
 
     `scale` and `margin` are the authors'; 4 to 16, and no margin, were no better on training rows
     held out. A tenth of the bits active has the best mean of mAP and F1 within radius 2 there. With
@@ -131,15 +131,19 @@ class OrthoHash(HashMethod):
         rng = np.random.default_rng(self.seed)
         words = sparse_words(Y.shape[1], self.n_bits, n_active, rng) - n_active / self.n_bits
         words /= np.linalg.norm(words, axis=1, keepdims=True)
+        # Outputs of least loss are sums of class codes: fewer numbers, where classes are few.
+        _, sizes, directions = np.linalg.svd(words, full_matrices=False)
+        basis = directions[sizes > SMALLEST]
         found = chosen_inputs(
             vectors, mean, scale, Y, n_units=self.n_anchors, gamma=self.gamma, seed=self.seed
         )
-        W, bias, loss = self._descended(found, Y[found.rows].astype(np.float64), words)
+        targets = Y[found.rows].astype(np.float64)
+        W, bias, loss = self._descended(found, targets, words @ basis.T)
         top = TopKEncoder(
             mean,
             scale,
-            W=(words.T @ W).astype(np.float32),
-            bias=(words.T @ bias).astype(np.float32),
+            W=(basis.T @ W).astype(np.float32),
+            bias=(basis.T @ bias).astype(np.float32),
             n_active=n_active,
         )
         self.encoder_ = with_units(top, found.units)
@@ -168,16 +172,21 @@ class OrthoHash(HashMethod):
         return n_active
 
     def _descended(self, found: RidgeInputs, Y: Array, words: Array) -> tuple[Array, Array, float]:
-        """Return weights `(n_classes, n_inputs)` and biases of the class scores, and the loss."""
-        W, _ = found.ridge.weights(Y, found.penalty)
+        """Return weights `(n_outputs, n_inputs)` and biases of the least loss met, and that loss.
+
+        Args:
+            found: The inputs, and the regression to start from.
+            Y: `(n, n_classes)` of 0 and 1.
+            words: `(n_classes, n_outputs)` codes of the classes, of length 1.
+        """
+        W = words.T @ found.ridge.weights(Y, found.penalty)[0]
         tagged = Y.any(axis=1)  # a row without a tag has no code to be near to
         Z, shares = found.ridge.Z[tagged], Y[tagged] / Y[tagged].sum(axis=1, keepdims=True)
-        alike = words @ words.T
 
         def objective(flat: Array) -> tuple[float, Array]:
-            M = flat.reshape(len(words), -1)
-            scores = Z @ M[:, :-1].T.astype(np.float32) + M[:, -1]
-            losses, slopes = cosine_loss(scores, alike, shares, self.scale, self.margin)
+            M = flat.reshape(len(W), -1)
+            outputs = Z @ M[:, :-1].T.astype(np.float32) + M[:, -1]
+            losses, slopes = cosine_loss(outputs, words, shares, self.scale, self.margin)
             gradient = np.empty_like(M)
             gradient[:, :-1] = slopes.astype(np.float32).T @ Z
             gradient[:, -1] = slopes.sum(axis=0)
@@ -193,25 +202,25 @@ class OrthoHash(HashMethod):
 
 
 def cosine_loss(
-    scores: Array, alike: Array, shares: Array, scale: float, margin: float
+    outputs: Array, words: Array, shares: Array, scale: float, margin: float
 ) -> tuple[Array, Array]:
-    """Return the loss of each row, and its gradient by the scores.
+    """Return the loss of each row, and its gradient by the outputs.
 
     Args:
-        scores: `(n, n_classes)`: outputs are the sums of class codes with these weights.
-        alike: `(n_classes, n_classes)` inner products of the class codes, each of length 1.
+        outputs: `(n, n_outputs)`.
+        words: `(n_classes, n_outputs)` codes of the classes, of length 1.
         shares: `(n, n_classes)`: what of a row belongs to each class, 1 in all.
         scale: What cosines are multiplied by.
         margin: What a cosine is reduced by before, where a row has a share in the class.
     """
-    products = scores @ alike  # of the outputs with each class code
-    lengths = np.sqrt(np.einsum("ij,ij->i", scores, products) + TINY)[:, None]
-    logits = scale * (products / lengths - margin * (shares > 0))
+    lengths = np.sqrt(np.einsum("ij,ij->i", outputs, outputs) + TINY)[:, None]
+    cosines = outputs @ words.T / lengths
+    logits = scale * (cosines - margin * (shares > 0))
     logits -= logits.max(axis=1, keepdims=True)
     likely = np.exp(logits)
     sums = likely.sum(axis=1, keepdims=True)
     losses = np.log(sums[:, 0]) - (shares * logits).sum(axis=1)
     pull = scale * (likely / sums - shares)  # by the cosines
-    along = (pull * products).sum(axis=1, keepdims=True)
-    slopes: Array = (pull @ alike) / lengths - products * (along / lengths**3)
+    along = (pull * cosines).sum(axis=1, keepdims=True)
+    slopes: Array = (pull @ words - outputs * (along / lengths)) / lengths
     return losses, slopes
