@@ -18,7 +18,18 @@ from kinhash.codes import StoredCodes
 from kinhash.encoders import ENCODERS
 from kinhash.errors import FormatError, InvalidInputError
 from kinhash.loading import describe, load
-from kinhash.methods import AGH, CCAITQ, KSH, LSH, METHODS, MULTIMODAL_METHODS, ClassCode, Nested
+from kinhash.methods import (
+    AGH,
+    CCAITQ,
+    KSH,
+    LSH,
+    METHODS,
+    MULTIMODAL_METHODS,
+    ClassCode,
+    FlyHash,
+    Nested,
+    OrthoHash,
+)
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -30,6 +41,7 @@ SMALL = {
     "linear": LSH(n_bits=12),
     "kernel": KSH(n_bits=12, n_anchors=20),
     "anchor-graph": AGH(n_bits=12, n_anchors=20),
+    "top-k": FlyHash(n_bits=12),
     "class": ClassCode(n_bits=12),
     "class-levels": ClassCode(n_bits=12, levels=2, temperature=0.3),
     "nested": Nested(ClassCode(levels=2), LSH(), n_bits=12, n_rank_bits=5),
@@ -48,6 +60,7 @@ def files(tmp_path_factory, digits):
         method.fit(X, y).save(folder / name)
     middle = np.abs(X[:, 20] - 8) < 3  # no half-space
     ClassCode(n_bits=12, levels=2).fit(X[:, 18:22], middle).save(folder / "kernel-class-levels")
+    OrthoHash(n_bits=12).fit(X[:, 18:22], middle).save(folder / "kernel-top-k")
     texts = [f"{TEXTS[label]} {TEXTS[-label]}" for label in y]
     for name, method in (
         ("kernel-ista", MultimodalSparseHash(n_bits=12, max_steps=20, n_anchors=15)),
@@ -69,6 +82,7 @@ NAMES = [
     *SMALL,
     "kernel-ista",
     "kernel-class-levels",
+    "kernel-top-k",
     "two modalities",
     "codes",
     "nested codes",

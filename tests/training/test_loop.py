@@ -100,6 +100,24 @@ def test_the_distances_before_and_after_the_first_steps_are_told_once(rng):
     assert not short.early
 
 
+def test_the_network_is_told_the_share_done_and_looked_at_as_it_will_encode(rng):
+    told, modes = [], []
+
+    class Told(IstaNetwork):
+        def anneal(self, done):
+            told.append(done)
+
+        def forward(self, x):
+            modes.append(self.training)
+            return super().forward(x)
+
+    run = Run(rng, max_steps=20)
+    run.network = Told(run.network.W.detach(), beta=3.0, n_steps=1, signed=False)
+    run()
+    assert told == [step / 20 for step in range(20)]
+    assert modes == [True, False] * 20  # a look after every step
+
+
 def test_max_epochs_ends_a_run_too(rng):
     records, _ = Run(rng, max_epochs=2, max_steps=1000)()
     assert records[-1]["step"] == 10  # 100 rows in batches of 20

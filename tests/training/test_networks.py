@@ -3,7 +3,13 @@ import pytest
 import torch
 
 from kinhash.encoders import unit_length
-from kinhash.training.networks import CodNetwork, IstaNetwork, MultimodalNetwork, TanhNetwork
+from kinhash.training.networks import (
+    CodNetwork,
+    IstaNetwork,
+    MultimodalNetwork,
+    TanhNetwork,
+    TopKNetwork,
+)
 
 
 def atoms(rng, m=12, d=20):
@@ -101,3 +107,44 @@ def test_several_networks_train_together(rng):
     assert branches[1].tau.min().item() == 0
     outputs = network([atoms(rng, m=3, d=5), atoms(rng, m=2, d=6)])
     assert torch.equal(network.binary(outputs), torch.cat([o.round() for o in outputs]))
+
+
+def test_the_largest_outputs_win_and_their_number_falls_in_a_line(rng):
+    network = TopKNetwork(atoms(rng), beta=5.0, n_active=2, n_start=9)
+    x = atoms(rng, m=30)
+    v = (x @ network.W.T + network.bias).detach()
+    numbers = []
+    for done in (0.0, 0.1, 0.35, 0.6, 0.7, 0.9, 1.0):
+        network.anneal(done)
+        codes = network(x).detach()
+        (n,) = set(codes.sum(dim=1).tolist())
+        numbers.append(n)
+        wanted = torch.zeros_like(v).scatter(1, v.topk(int(n), dim=1).indices, 1.0)
+        assert torch.equal(codes, wanted)
+    assert numbers == [9, 8, round(5.5), 3, 2, 2, 2]
+    network.anneal(0.0)
+    network.eval()
+    assert network(x).sum(dim=1).tolist() == [2] * 30
+
+
+def test_gradients_are_those_of_a_sigmoid_around_the_threshold_of_the_row():
+    network = TopKNetwork(torch.eye(4), beta=3.0, n_active=2, n_start=2)
+    x = torch.tensor([[4.0, 1.0, 3.0, 2.0]], requires_grad=True)
+    weights = torch.tensor([1.0, 10.0, 100.0, 1000.0])
+    (network(x)[0] @ weights).backward()
+    for value, weight, found in zip(
+        x[0].tolist(), weights.tolist(), x.grad[0].tolist(), strict=True
+    ):
+        p = 1 / (1 + np.exp(-3.0 * (value - 2.5)))  # between 3, which wins, and 2, which does not
+        assert found == pytest.approx(weight * 3.0 * p * (1 - p), rel=1e-5)
+
+
+def test_all_outputs_may_win(rng):
+    network = TopKNetwork(atoms(rng), beta=5.0, n_active=1, n_start=12)
+    assert network(atoms(rng, m=3)).sum().item() == 36
+
+
+def test_several_networks_are_annealed_together(rng):
+    branches = [TopKNetwork(atoms(rng), beta=5.0, n_active=2, n_start=9) for _ in range(2)]
+    MultimodalNetwork(branches).anneal(1.0)
+    assert [branch.n_winners for branch in branches] == [2, 2]

@@ -21,7 +21,9 @@ from kinhash.methods import (
     AGH,
     CCAITQ,
     CMSSH,
+    CSR,
     DH,
+    FSDH,
     ITQ,
     KSH,
     LSH,
@@ -29,10 +31,12 @@ from kinhash.methods import (
     MULTIMODAL_METHODS,
     SSH,
     ClassCode,
+    FlyHash,
     HashMethod,
     MultimodalMethod,
     Nested,
     NNHash,
+    OrthoHash,
 )
 from kinhash.metrics import evaluate_codes
 
@@ -105,7 +109,7 @@ def sparse_hash() -> SparseHash:
 
 
 def rivals() -> None:
-    for kind in (AGH, ClassCode, DH, ITQ, KSH, LSH, NNHash, SSH):
+    for kind in (AGH, ClassCode, CSR, DH, FlyHash, FSDH, ITQ, KSH, LSH, NNHash, OrthoHash, SSH):
         assert_type(kind.name, str)
     assert_type(LSH(16).fit(X), LSH)
     assert_type(KSH(16, n_anchors=10).fit(X, tags), KSH)
@@ -115,6 +119,10 @@ def rivals() -> None:
     assert_type(DH(2).fit(X, y), DH)
     assert_type(SSH(8).fit(X, y), SSH)
     assert_type(NNHash(8).fit(X, y), NNHash)
+    assert_type(CSR(8, n_active=2).fit(X, pairs=Pairs([0], [1])), CSR)
+    assert_type(FlyHash(8, n_active=2).fit(X), FlyHash)
+    assert_type(FSDH(8).fit(X, tags), FSDH)
+    assert_type(OrthoHash(8, n_active=2).fit(X, y), OrthoHash)
     nested = Nested(ClassCode(levels=3), NNHash(), n_bits=64, n_rank_bits=32, seed=1)
     assert_type(nested.fit(X, y), Nested)
     assert_type(nested.fit(X, pairs=Pairs([0], [1])).bucket_, HashMethod)

@@ -11,6 +11,7 @@ from kinhash.encoders.kinds import ENCODERS, restored_encoder
 from kinhash.encoders.linear import LinearEncoder
 from kinhash.encoders.nested import NestedEncoder
 from kinhash.encoders.network import HALF_WAY, CodEncoder, IstaEncoder
+from kinhash.encoders.top_k import KernelTopKEncoder, TopKEncoder
 from kinhash.encoders.vectors import (
     CHUNK_ROWS,
     as_float32,
@@ -35,8 +36,10 @@ __all__ = [
     "KernelClassRankEncoder",
     "KernelEncoder",
     "KernelIstaEncoder",
+    "KernelTopKEncoder",
     "LinearEncoder",
     "NestedEncoder",
+    "TopKEncoder",
     "as_float32",
     "check_finite",
     "is_sparse",

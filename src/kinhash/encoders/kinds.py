@@ -16,6 +16,7 @@ from kinhash.encoders.kernel_ista import KernelIstaEncoder
 from kinhash.encoders.linear import LinearEncoder
 from kinhash.encoders.nested import NestedEncoder
 from kinhash.encoders.network import CodEncoder, IstaEncoder
+from kinhash.encoders.top_k import KernelTopKEncoder, TopKEncoder
 from kinhash.errors import FormatError
 
 ENCODERS: dict[str, type[Encoder]] = {
@@ -32,6 +33,8 @@ ENCODERS: dict[str, type[Encoder]] = {
         KernelClassLevelsEncoder,
         ClassRankEncoder,
         KernelClassRankEncoder,
+        TopKEncoder,
+        KernelTopKEncoder,
     )
 }
 """All but the nested kind, which is made of two of these."""

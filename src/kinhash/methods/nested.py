@@ -16,22 +16,41 @@ from kinhash.errors import ConstantColumnWarning, FormatError, InvalidInputError
 from kinhash.methods.model import ENTRIES, HashMethod
 from kinhash.methods.rivals.agh import AGH
 from kinhash.methods.rivals.classcode import ClassCode
+from kinhash.methods.rivals.csr import CSR
 from kinhash.methods.rivals.dh import DH
+from kinhash.methods.rivals.flyhash import FlyHash
+from kinhash.methods.rivals.fsdh import FSDH
 from kinhash.methods.rivals.itq import ITQ
 from kinhash.methods.rivals.ksh import KSH
 from kinhash.methods.rivals.lsh import LSH
 from kinhash.methods.rivals.nnhash import NNHash
+from kinhash.methods.rivals.orthohash import OrthoHash
 from kinhash.methods.rivals.ssh import SSH
 from kinhash.methods.sparsehash import SparseHash
 from kinhash.pairs import Pairs
 
 FLAT_METHODS: dict[str, type[HashMethod]] = {
-    m.name: m for m in (AGH, ClassCode, DH, ITQ, KSH, LSH, NNHash, SparseHash, SSH)
+    m.name: m
+    for m in (
+        AGH,
+        ClassCode,
+        CSR,
+        DH,
+        FlyHash,
+        FSDH,
+        ITQ,
+        KSH,
+        LSH,
+        NNHash,
+        OrthoHash,
+        SparseHash,
+        SSH,
+    )
 }
 """The methods whose codes have one part, by name: what a `Nested` is made of."""
 
 SET_BY_NESTED = ("n_bits", "seed")  # parameters of the parts
-_FROM_VECTORS = (AGH, ITQ, LSH)  # learn from vectors alone
+_FROM_VECTORS = (AGH, FlyHash, ITQ, LSH)  # learn from vectors alone
 
 
 class Nested(HashMethod):

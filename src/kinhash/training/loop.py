@@ -89,6 +89,7 @@ def train(
     looks = {math.ceil(total * (i + 1) / N_LOOKS) for i in range(N_LOOKS)}
     initial = math.nan
     for step, rows in enumerate(_deal(learned, rng, schedule.batch_size, total), start=1):
+        network.anneal((step - 1) / total)
         found = siamese.loss_of(learned, rows)
         if step == 1:
             initial = found.terms["dissimilar_distance"]
@@ -121,7 +122,9 @@ class _Siamese:
     @torch.no_grad()
     def measures_of(self, source: Source, rows: Array) -> Record:
         """Return the loss over a batch, its terms, and what the codes themselves look like."""
+        self.network.eval()  # as it will encode
         outputs, relation = self.network(self.inputs[rows]), self._relation(source, rows)
+        self.network.train()
         found = self.loss(outputs, outputs, *relation)
         codes = self.network.binary(outputs)
         active = codes != 0

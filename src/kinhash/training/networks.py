@@ -1,4 +1,4 @@
-"""The networks that are trained: ISTA, coordinate descent, a dense layer; several together."""
+"""The networks that are trained: ISTA, coordinate descent, dense layers; several together."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from kinhash.arrays import Array
-from kinhash.encoders import CodEncoder, Encoder, IstaEncoder, LinearEncoder
+from kinhash.encoders import CodEncoder, Encoder, IstaEncoder, LinearEncoder, TopKEncoder
 
 
 class Network(nn.Module):
@@ -15,6 +15,9 @@ class Network(nn.Module):
 
     def project(self) -> None:
         """Bring the parameters back into their range, after a step. By default all may be any."""
+
+    def anneal(self, done: float) -> None:
+        """Set what changes during the run, before a step: `done` is the share of it, 0 to 1."""
 
     def parameter_groups(self) -> list[dict[str, Any]]:
         """Return the parameters, each group with its `weight_decay`."""
@@ -192,6 +195,67 @@ class TanhNetwork(Branch):
         )
 
 
+class TopKNetwork(Branch):
+    """One dense layer whose largest outputs win: 1 for those of W x + a, else 0.
+
+    While it trains, more of them win than in the end: from `n_start` on, their number falls in a
+    straight line to `n_active`, after `ANNEALED` of the steps. Gradients flow as if an output were
+    sigmoid(beta (v - t)), t half-way between the least winner and the largest loser of its row.
+
+    Args:
+        W: `(n_bits, n_features)` initial weights.
+        beta: Slope of the sigmoid.
+        n_active: How many win in the end, and in the codes.
+        n_start: How many win at the first step.
+        weight_decay: Of W and a.
+    """
+
+    ANNEALED = 0.7
+
+    def __init__(
+        self, W: Tensor, *, beta: float, n_active: int, n_start: int, weight_decay: float = 0.0
+    ) -> None:
+        super().__init__()
+        self.beta, self.weight_decay = beta, weight_decay
+        self.n_active, self.n_start, self.n_winners = n_active, n_start, n_start
+        self.W = nn.Parameter(W.clone())
+        self.bias = nn.Parameter(torch.zeros(len(W)))
+
+    def anneal(self, done: float) -> None:
+        """Set how many outputs win."""
+        share = min(1.0, done / self.ANNEALED)
+        self.n_winners = round((1 - share) * self.n_start + share * self.n_active)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return 0 and 1: `(b, n_bits)`."""
+        v = torch.addmm(self.bias, x, self.W.T)
+        n = self.n_winners if self.training else self.n_active
+        largest = v.detach().topk(min(n + 1, v.shape[1]), dim=1)
+        codes = torch.zeros_like(v).scatter(1, largest.indices[:, :n], 1.0)
+        threshold = (largest.values[:, n - 1] + largest.values[:, -1]) / 2
+        soft = torch.sigmoid(self.beta * (v - threshold[:, None]))
+        return codes + (soft - soft.detach())
+
+    def parameter_groups(self) -> list[dict[str, Any]]:
+        """Return both parameters with the weight decay."""
+        return [{"params": [self.W, self.bias], "weight_decay": self.weight_decay}]
+
+    @staticmethod
+    def binary(outputs: Tensor) -> Tensor:
+        """Return the codes, which the outputs are already."""
+        return outputs.round()
+
+    def encoder(self, mean: Array, scale: Array) -> Encoder:
+        """Return what was learned as plain arrays."""
+        return TopKEncoder(
+            mean=mean,
+            scale=scale,
+            W=self.W.detach().cpu().numpy().copy(),
+            bias=self.bias.detach().cpu().numpy().copy(),
+            n_active=self.n_active,
+        )
+
+
 class MultimodalNetwork(Network):
     """One branch per modality."""
 
@@ -214,6 +278,11 @@ class MultimodalNetwork(Network):
     def binary(outputs: list[Tensor]) -> Tensor:
         """Return the codes behind all outputs, one modality after the other."""
         return torch.cat(outputs).round()
+
+    def anneal(self, done: float) -> None:
+        """Tell all branches how much of the run is done."""
+        for branch in self.branches:
+            branch.anneal(done)
 
     def parameter_groups(self) -> list[dict[str, Any]]:
         """Return the parameters of all branches."""

@@ -3,9 +3,9 @@ import pytest
 import scipy.sparse
 import torch
 
-from kinhash.encoders import CodEncoder, KernelEncoder, KernelIstaEncoder
+from kinhash.encoders import CodEncoder, KernelEncoder, KernelIstaEncoder, KernelTopKEncoder
 from kinhash.methods.parts.gaussian_units import GaussianUnits, units_at_rows, with_units
-from kinhash.training.networks import CodNetwork, IstaNetwork, TanhNetwork
+from kinhash.training.networks import CodNetwork, IstaNetwork, TanhNetwork, TopKNetwork
 
 
 def kernel(x, c, gamma):
@@ -40,6 +40,22 @@ def test_the_encoder_is_the_network_on_top_of_the_units(rng, kind):
     outputs = encoder.forward(X)
     found = np.tanh(3.0 * outputs) if kind is TanhNetwork else outputs
     assert np.allclose(found, expected, atol=1e-2)
+
+
+def test_winners_on_top_of_the_units_are_those_of_the_network(rng):
+    X = rng.normal(size=(300, 5)).astype(np.float32)
+    mean, scale = X.mean(axis=0), 1 / X.std(axis=0)
+    units = units_at_rows(X, mean, scale, 40, gamma=1.0, seed=0)
+    start = torch.from_numpy(rng.normal(size=(16, 40)).astype(np.float32))
+    network = TopKNetwork(start, beta=3.0, n_active=3, n_start=3)
+    with torch.no_grad():
+        network.bias += torch.randn(16)
+    encoder = with_units(network.encoder(mean, scale), units)
+    assert isinstance(encoder, KernelTopKEncoder)
+    lifted = units((X - mean) * scale)
+    expected = lifted @ network.W.detach().numpy().T + network.bias.detach().numpy()
+    assert np.allclose(encoder.forward(X), expected, atol=1e-2)
+    assert encoder.encode(X).n_active.tolist() == [3] * 300
 
 
 def test_without_units_an_encoder_stays_as_it_is(rng):

@@ -9,7 +9,13 @@ import scipy.sparse
 from kinhash import Pairs
 from kinhash.errors import InvalidInputError
 from kinhash.methods.supervision import rows
-from kinhash.methods.supervision.rows import from_labels, label_source, nearest, pair_source
+from kinhash.methods.supervision.rows import (
+    from_labels,
+    label_source,
+    membership,
+    nearest,
+    pair_source,
+)
 from kinhash.pairs import LabelSource, MetricSource, PairSource, TagSource
 
 
@@ -217,3 +223,10 @@ def test_only_who_can_learn_from_vectors_alone_is_told_to_leave_labels_out():
 def test_unusable_supervision_is_refused_with_both_sides(arguments, message):
     with pytest.raises(InvalidInputError, match=message):
         source_of(**arguments)
+
+
+def test_membership_has_a_one_for_each_class_or_tag_of_a_row():
+    assert membership(from_labels(["b", "a", "b"], 3)).tolist() == [[0, 1], [1, 0], [0, 1]]
+    tags = np.array([[1, 0, 1], [0, 0, 0], [1, 1, 0]])
+    assert membership(from_labels(tags, 3)).tolist() == tags.tolist()
+    assert membership(from_labels(scipy.sparse.csr_array(tags), 3)).dtype == np.uint8

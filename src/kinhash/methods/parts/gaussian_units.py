@@ -8,7 +8,9 @@ from kinhash.encoders import (
     IstaEncoder,
     KernelEncoder,
     KernelIstaEncoder,
+    KernelTopKEncoder,
     LinearEncoder,
+    TopKEncoder,
     as_float32,
     is_sparse,
     unit_length,
@@ -84,13 +86,23 @@ def with_units(network: Encoder, units: GaussianUnits | None) -> Encoder:
 
     The whitening goes into the network's own weights, so that nothing is left but the kernel.
     """
-    if units is None or not isinstance(network, IstaEncoder | LinearEncoder):
+    if units is None or not isinstance(network, IstaEncoder | LinearEncoder | TopKEncoder):
         return network
     W = (network.W @ units.whitening).astype(np.float32)
     below = network.W @ units.mean
     if isinstance(network, LinearEncoder):
         bias = (network.bias - below).astype(np.float32)
         return KernelEncoder(network.mean, network.scale, units.centres, W, bias, units.gamma)
+    if isinstance(network, TopKEncoder):
+        return KernelTopKEncoder(
+            network.mean,
+            network.scale,
+            W=W,
+            bias=(network.bias - below).astype(np.float32),
+            n_active=network.n_active,
+            anchors=units.centres,
+            gamma=units.gamma,
+        )
     return KernelIstaEncoder(
         network.mean,
         network.scale,

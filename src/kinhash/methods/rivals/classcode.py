@@ -1,6 +1,5 @@
 """`ClassCode`: the predicted class, or the probabilities of classes, written as a code."""
 
-import itertools
 import math
 from typing import Self
 
@@ -19,12 +18,12 @@ from kinhash.methods.parts.class_probabilities import (
     ClassProbabilities,
     fit_class_probabilities,
 )
+from kinhash.methods.parts.class_words import dense_words, sparse_words
 from kinhash.methods.standardisation import check_varies, standardisation
-from kinhash.methods.supervision.rows import label_source
+from kinhash.methods.supervision.rows import label_source, membership
 from kinhash.metrics import evaluate_codes
-from kinhash.pairs import LabelSource, TagSource
+from kinhash.pairs import LabelSource
 
-N_CANDIDATES = 4096  # random codes that class codes are chosen from, when bits are few
 WORD_BITS = (2, 4, 6, 8)  # active bits of class codes that share bits: the codes stay sparse
 NEAR = 2  # class codes no farther apart than this are all found within the usual radius
 TEMPERATURES = (1.0, 0.7, 0.5, 0.3, 0.2, 0.15, 0.1, 0.07, 0.05, 0.03, 0.02)
@@ -126,7 +125,7 @@ class ClassCode(HashMethod):
             codes = class_codes(int(source.labels.max()) + 1, self.n_bits, rng)
             self._fit_machine(vectors, source.labels, codes)
             return
-        targets = _targets(source)
+        targets = membership(source)
         codes = level_codes(self.levels, targets.shape[1], self.n_bits, rng)
         mean, scale, constant = standardisation(vectors)
         check_varies(constant)
@@ -172,14 +171,6 @@ class ClassCode(HashMethod):
             gamma=gamma,
         )
         self.history_ = []
-
-
-def _targets(source: LabelSource | TagSource) -> Array:
-    """Return a 0/1 matrix of rows by classes or tags, uint8."""
-    if isinstance(source, TagSource):
-        tags: Array = source.tags.toarray().astype(np.uint8)
-        return tags
-    return np.eye(int(source.labels.max()) + 1, dtype=np.uint8)[source.labels]
 
 
 def _temperature(fitted: ClassProbabilities, targets: Array, codes: Array) -> float:
@@ -228,7 +219,7 @@ def class_codes(n_classes: int, n_bits: int, rng: np.random.Generator) -> Array:
         return words
     if own is not None:
         return own
-    return _far_apart(_candidates(max(N_CANDIDATES, 4 * n_classes), n_bits, rng), n_classes)
+    return dense_words(n_classes, n_bits, rng)
 
 
 def level_codes(n_levels: int, n_classes: int, n_bits: int, rng: np.random.Generator) -> Array:
@@ -261,42 +252,10 @@ def _words(n_classes: int, n_bits: int, rng: np.random.Generator) -> Array | Non
     for n_active in WORD_BITS:
         if 2 * n_active > n_bits or math.comb(n_bits, n_active) < n_classes:
             continue
-        words = _far_apart(_sparse_candidates(n_classes, n_bits, n_active, rng), n_classes)
+        words = sparse_words(n_classes, n_bits, n_active, rng)
         n_shared = words.astype(np.float32) @ words.T.astype(np.float32)
         np.fill_diagonal(n_shared, 0)
         least = 2 * (n_active - int(n_shared.max()))
         if least > apart:
             best, apart = words, least
     return best
-
-
-def _sparse_candidates(
-    n_classes: int, n_bits: int, n_active: int, rng: np.random.Generator
-) -> Array:
-    """Return different random words with `n_active` active bits; all, if those are few."""
-    n = max(N_CANDIDATES, 4 * n_classes)
-    if math.comb(n_bits, n_active) <= n:
-        bits = np.array(list(itertools.combinations(range(n_bits), n_active)))
-    else:
-        bits = rng.random((n, n_bits)).argsort(axis=1)[:, :n_active]
-    codes = np.zeros((len(bits), n_bits), np.uint8)
-    np.put_along_axis(codes, bits, 1, axis=1)
-    return rng.permutation(np.unique(codes, axis=0))
-
-
-def _candidates(n: int, n_bits: int, rng: np.random.Generator) -> Array:
-    """Return about `n` different random codes; every code there is, if those are fewer."""
-    if 2**n_bits <= n:
-        every = np.arange(2**n_bits)[:, None] >> np.arange(n_bits) & 1
-        return rng.permutation(every).astype(np.uint8)
-    return rng.permutation(np.unique(rng.integers(0, 2, (n, n_bits), np.uint8), axis=0))
-
-
-def _far_apart(codes: Array, n: int) -> Array:
-    """Return the first code, then n - 1 times the one farthest from those so far."""
-    chosen = [0]
-    nearest = (codes != codes[0]).sum(axis=1)
-    while len(chosen) < n:
-        chosen.append(int(nearest.argmax()))
-        nearest = np.minimum(nearest, (codes != codes[chosen[-1]]).sum(axis=1))
-    return codes[chosen]

@@ -135,6 +135,14 @@ def _from_tags(tags: Matrix) -> TagSource:
     return source
 
 
+def membership(source: LabelSource | TagSource) -> Array:
+    """Return a 0/1 matrix of rows by classes or tags, uint8."""
+    if isinstance(source, TagSource):
+        tags: Array = source.tags.toarray().astype(np.uint8)
+        return tags
+    return np.eye(int(source.labels.max()) + 1, dtype=np.uint8)[source.labels]
+
+
 def nearest(
     X: Matrix,
     n_neighbors: int,

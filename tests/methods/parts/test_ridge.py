@@ -1,0 +1,69 @@
+import numpy as np
+import pytest
+from sklearn.linear_model import Ridge as TheirRidge
+
+from kinhash.methods.parts import ridge
+from kinhash.methods.parts.ridge import Ridge, chosen_inputs
+from kinhash.methods.standardisation import standardisation
+
+
+@pytest.fixture(params=[(40, 6), (12, 30)], ids=["tall", "wide"])
+def problem(request, rng):
+    n, d = request.param
+    Z = rng.normal(size=(n, d)).astype(np.float32) + 2
+    return Z, rng.normal(size=(n, 3)) + np.array([1, -5, 0])
+
+
+@pytest.mark.parametrize("penalty", [0.1, 10.0])
+def test_the_closed_form_is_the_regression_of_scikit_learn(problem, penalty):
+    Z, T = problem
+    theirs = TheirRidge(alpha=penalty).fit(Z.astype(np.float64), T)
+    W, b = Ridge(Z).weights(T, penalty)
+    np.testing.assert_allclose(W, theirs.coef_, atol=1e-4)
+    np.testing.assert_allclose(b, theirs.intercept_, atol=1e-3)
+    np.testing.assert_allclose(Ridge(Z).predicted(T, penalty), theirs.predict(Z), atol=1e-4)
+
+
+@pytest.mark.parametrize("penalty", [0.1, 10.0])
+def test_the_error_is_that_of_regressions_without_the_row(problem, penalty):
+    Z, T = problem
+    squares = []
+    for row in range(len(Z)):
+        others = np.arange(len(Z)) != row
+        theirs = TheirRidge(alpha=penalty).fit(Z[others].astype(np.float64), T[others])
+        squares.append(np.square(theirs.predict(Z[row : row + 1])[0] - T[row]))
+    assert Ridge(Z).left_out_error(T, penalty) == pytest.approx(np.mean(squares), rel=1e-3)
+
+
+def chosen(X, T, n_units=50):
+    mean, scale, _ = standardisation(X)
+    return chosen_inputs(X, mean, scale, T, n_units=n_units, gamma=1.0, seed=0)
+
+
+def test_inputs_and_penalty_have_the_least_error_of_all(rng):
+    """Two rings need the kernel; two half-spaces in many directions do not."""
+    y = np.arange(200) % 2
+    angles = rng.uniform(0, 2 * np.pi, 200)
+    rings = np.where(y, 1.0, 3.0)[:, None] * np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    T = np.eye(2)[y]
+    found = chosen(rings.astype(np.float32), T)
+    assert found.units is not None
+    assert chosen(rings.astype(np.float32), T, n_units=0).units is None
+    errors = [found.ridge.left_out_error(T, penalty) for penalty in found.ridge.penalties]
+    assert found.error == min(errors) == found.ridge.left_out_error(T, found.penalty)
+    far = rng.normal(size=(200, 30)).astype(np.float32)
+    assert chosen(far, np.eye(2)[(far[:, 0] > 0).astype(int)]).units is None
+
+
+def test_of_many_rows_only_some_are_used(rng, monkeypatch):
+    monkeypatch.setattr(ridge, "MAX_ROWS", 60)
+    X = rng.normal(size=(100, 4)).astype(np.float32)
+    found = chosen(X, np.eye(2)[(X[:, 0] > 0).astype(int)])
+    assert len(found.rows) == len(found.ridge.Z) == 60
+    assert np.array_equal(found.rows, np.unique(found.rows))
+
+
+def test_inputs_that_do_not_vary_foretell_the_mean():
+    T = np.array([[0.0], [1.0], [5.0]])
+    constant = Ridge(np.ones((3, 2), np.float32))
+    assert constant.predicted(T, constant.penalties[0]).ravel().tolist() == [2, 2, 2]
