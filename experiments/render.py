@@ -10,22 +10,24 @@ import re
 import sys
 from pathlib import Path
 
-from run import MODALITIES, read
+from run import MODALITIES, key_of, read
 
-from kinhash.measures import COUNTS, NESTED, OF_CODES, RESULTS
+from kinhash.measures import COUNTS, NEIGHBOURS, NESTED, OF_CODES, RESULTS, scores
 from kinhash.show.tables import show, title
-from kinhash.studies.comparison import Compared, named, verdict
+from kinhash.studies.comparison import Compared, verdict
 from kinhash.studies.multimodal import protocols as multimodal_protocols
 from kinhash.studies.multimodal import reproduction as multimodal
 from kinhash.studies.paper import reproduction
 from kinhash.studies.paper.reproduction import cell
+from kinhash.studies.records import named, record_key
 from kinhash.studies.records import read as read_records
-from kinhash.studies.records import record_key
 
 HERE = Path(__file__).parent
 SHORT_BITS = 64
 FRONT_ROWS = ("L2", "KSH", "NNHash", "ClassCode", "SparseHash, margin 7", "SparseHash, margin 11")
 FRONT_COLUMNS, FRONT_COUNTS = ("map", "f1@r2", "f1@r0", "recall@r0"), ("unique_codes",)
+NEIGHBOUR_RECALLS = scores(NEIGHBOURS)
+NEIGHBOUR_COUNTS = tuple(key for key in NEIGHBOURS if key not in NEIGHBOUR_RECALLS)
 WHY = """Why, where it is more than a standard deviation: L2 depends on the GIST program, and the
 authors' is another. DH has only a few directions in which dissimilar items differ more than
 similar ones; bits beyond them add noise, and the weight of the two covariances is 1, as printed.
@@ -56,10 +58,7 @@ def compared(experiment):
         Compared(
             named(row),
             row,
-            [
-                records[record_key(row, seed, experiment["protocol"])]
-                for seed in experiment["seeds"]
-            ],
+            [records[key_of(experiment, row, seed)] for seed in experiment["seeds"]],
         )
         for row in experiment["rows"]
     ]
@@ -168,7 +167,7 @@ def is_complete(experiment):
     """Return whether there is a record of each row and seed."""
     records = read_records(experiment["records"])
     return all(
-        record_key(row, seed, experiment["protocol"]) in records
+        key_of(experiment, row, seed) in records
         for row in experiment["rows"]
         for seed in experiment["seeds"]
     )
@@ -191,6 +190,8 @@ def section(path, experiment, *, has_title):
     if is_modal:
         return parts + modal_parts(experiment, results)
     (rows,) = results.values()
+    if not experiment["labels"]:
+        return [*parts, table(rows, NEIGHBOUR_RECALLS, NEIGHBOUR_COUNTS) + "\n"]
     if experiment.get("columns") == "nested":
         return [*parts, table(rows, NESTED, OF_CODES) + "\n"]
     parts.append(table(rows) + "\n")

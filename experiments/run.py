@@ -9,12 +9,14 @@ makes pages of them. Everything is chosen on the training part: queries are only
 import argparse
 import sys
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 from kinhash.datasets import load
 from kinhash.studies.comparison import compare
 from kinhash.studies.multimodal import reproduction as multimodal_reproduction
 from kinhash.studies.paper.reproduction import plan, unseen_plan
+from kinhash.studies.records import RAW, record_key
 
 RESULTS = Path(__file__).parent / "results"
 MODALITIES = "modalities"  # the protocol of experiments with several; they have rows of their own
@@ -24,9 +26,12 @@ def read(path):
     """Return an experiment on each of its data sets: seeds, protocol, rows of settings, records.
 
     A file names one `dataset`, or has a table for each of several `datasets`, which have the rows
-    in common, a file of records each, and what else their tables say, such as `n_bits`.
+    in common, a file of records each, and what else their tables say, such as `n_bits`. With
+    `labels = false` nothing learns from labels, and the true neighbours by `metric` count.
     """
-    common = {"protocol": "paper", "rows": []} | tomllib.loads(path.read_text(encoding="utf-8"))
+    common = {"protocol": "paper", "rows": [], "labels": True, "metric": "cosine"} | tomllib.loads(
+        path.read_text(encoding="utf-8")
+    )
     if "datasets" in common:
         return [_on_one_of_several(path, common, one) for one in common.pop("datasets")]
     if common.get("paper"):  # all rows of the paper's table, and what belongs beside them
@@ -35,14 +40,24 @@ def read(path):
     return [common | {"records": RESULTS / f"{path.stem}.jsonl"}]
 
 
+def key_of(experiment, row, seed):
+    """Return what the record of a row and a seed is found by."""
+    metric = None if experiment["labels"] else experiment["metric"]
+    return record_key(row, seed, experiment["protocol"], metric=metric)
+
+
 def _on_one_of_several(path, common, one):
-    rows = [{"n_bits": one["n_bits"]} | row for row in common["rows"]]
+    rows = [
+        row if row["method"] in RAW else {"n_bits": one["n_bits"]} | row for row in common["rows"]
+    ]
     return common | one | {"rows": rows, "records": RESULTS / f"{path.stem}-{one['dataset']}.jsonl"}
 
 
 def run(experiment, seeds=None):
     """Return what each row reached, from the records; what is missing is computed."""
     data, seeds = load(experiment["dataset"]), seeds or experiment["seeds"]
+    if not experiment["labels"]:
+        data = replace(data, labels=None, names=None)
     file, protocol = experiment["records"], experiment["protocol"]
     if protocol == MODALITIES:
         return multimodal_reproduction.run(data.name, data, file, seeds, report=told)
@@ -52,6 +67,7 @@ def run(experiment, seeds=None):
         experiment["rows"],
         seeds,
         protocol=protocol,
+        metric=experiment["metric"],
         figures=experiment.get("figures", True),
         report=told,
     )

@@ -6,7 +6,7 @@ import pytest
 import kinhash.measures
 from kinhash import Codes
 from kinhash.measures import MEASURES, is_rate, measure_of, scores, within
-from kinhash.metrics import evaluate_codes
+from kinhash.metrics import evaluate_codes, evaluate_neighbours, evaluate_pairs
 
 COLUMNS = {
     name: value for name, value in vars(kinhash.measures).items() if isinstance(value, tuple)
@@ -21,7 +21,11 @@ def test_examples_run():
 def found(rng):
     dense, labels = rng.integers(0, 2, (30, 8)), np.arange(30) % 3
     codes = Codes.from_dense(dense)
-    return evaluate_codes(codes, labels, codes, labels, radii=(0, 2), at=(10, 50))
+    return (
+        evaluate_neighbours(codes, codes, np.arange(30)[:, None])
+        | evaluate_codes(codes, labels, codes, labels, radii=(0, 2), at=(10, 50))
+        | evaluate_pairs(codes, labels)
+    )
 
 
 def test_every_measure_that_is_taken_is_in_the_table(found):
@@ -29,7 +33,8 @@ def test_every_measure_that_is_taken_is_in_the_table(found):
 
 
 def test_every_column_of_every_table_is_measured(found):
-    assert {"COMPARISON", "DEMO", "MULTIMODAL_DEMO", "NESTED", "PAPER", "RESULTS"} <= COLUMNS.keys()
+    assert {"COMPARISON", "DEMO", "MULTIMODAL_DEMO", "NEIGHBOURS", "NESTED"} <= COLUMNS.keys()
+    assert {"PAPER", "RESULTS"} <= COLUMNS.keys()
     for name, columns in COLUMNS.items():
         known = MEASURES if name == "BRIEF" else found
         assert set(columns) <= set(known), name

@@ -74,6 +74,7 @@ def test_the_public_names_are_those_of_the_contract():
         "Pairs",
         "SparseHash",
         "__version__",
+        "compare",
         "load",
     ]
     assert sorted(kinhash.methods.__all__) == [

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from kinhash.methods.multimodal_sparsehash import MultimodalSparseHash
     from kinhash.methods.sparsehash import SparseHash
     from kinhash.pairs.pairs import Pairs
+    from kinhash.studies.side_by_side import compare
 
 __all__ = [
     "Codes",
@@ -21,6 +22,7 @@ __all__ = [
     "Pairs",
     "SparseHash",
     "__version__",
+    "compare",
     "load",
 ]
 
@@ -34,6 +36,7 @@ _HOMES = {
     "MultimodalSparseHash": "kinhash.methods.multimodal_sparsehash",
     "Pairs": "kinhash.pairs.pairs",
     "SparseHash": "kinhash.methods.sparsehash",
+    "compare": "kinhash.studies.side_by_side",
     "load": "kinhash.loading",
 }
 

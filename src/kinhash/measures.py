@@ -1,14 +1,15 @@
 """The one table of measures: what each is called, what it counts, and which tables show it.
 
 A measure that is taken within a radius or among the first k of a ranking has that in its key, as
-`kinhash.metrics.evaluate_codes` gives it: `f1@r2`, `map@10`.
+`kinhash.metrics` gives it: `f1@r2`, `map@10`. Recall is of the items that are relevant by label,
+or of the true neighbours where there are no labels; only the latter has a ranking length.
 """
 
 import dataclasses
 from typing import Literal
 
 Unit = Literal["percent", "count", "mean"]
-Group = Literal["ranking", "radius", "codes"]
+Group = Literal["ranking", "radius", "pairs", "codes"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -19,7 +20,8 @@ class Measure:
         name: Its key, or what stands before the "@" in it.
         heading: What people read.
         unit: "percent" of a fraction, a "count", or a "mean" of counts.
-        group: Whether it is of a "ranking", of what lies within a "radius", or of the "codes".
+        group: Whether it is of a "ranking", of what lies within a "radius" of a query, of "pairs"
+            within a radius, or of the "codes".
         is_score: Whether more is better.
     """
 
@@ -43,6 +45,10 @@ MEASURES: dict[str, Measure] = {
         Measure("f1", "F1", "percent", "radius", is_score=True),
         Measure("empty", "empty", "percent", "radius"),
         Measure("mean_matches", "answers", "mean", "radius"),
+        Measure("pair_precision", "pair precision", "percent", "pairs", is_score=True),
+        Measure("pair_recall", "pair recall", "percent", "pairs", is_score=True),
+        Measure("pair_f1", "pair F1", "percent", "pairs", is_score=True),
+        Measure("pairs", "pairs", "count", "pairs"),
         Measure("unique_codes", "unique", "count", "codes"),
         Measure("mean_active", "active", "mean", "codes"),
         Measure("sd_active", "sd active", "mean", "codes"),
@@ -99,6 +105,16 @@ COMPARISON = (
     "precision@r0",
     "recall@r0",
     "empty@r0",
+    "mean_matches@r0",
+    *OF_CODES,
+)
+NEIGHBOURS = (  # without labels: of the true neighbours
+    "recall@100",
+    "recall@500",
+    "recall@r2",
+    "recall@r0",
+    "empty@r0",
+    "mean_matches@r2",
     "mean_matches@r0",
     *OF_CODES,
 )

@@ -1,4 +1,8 @@
 import json
+import sys
+
+import numpy as np
+import pytest
 
 from kinhash.studies import comparison
 
@@ -61,3 +65,85 @@ def test_a_method_that_refuses_the_data_is_left_out_and_said(run):
     assert done.code == 0
     assert [row["method"] for row in json.loads(done.out)] == ["LSH"]
     assert "warning: ITQ is left out: --bits must be at most 61" in done.err
+
+
+def test_without_labels_the_true_neighbours_count(run, items, npz, tmp_path):
+    np.save(tmp_path / "bare.npy", items[0])
+    words = ("--methods", "ksh,lsh,l2,cosine", "--bits", "8", "--format", "json")
+    done = run("compare", tmp_path / "bare.npy", *words)
+    rows = json.loads(done.out)
+    assert [row["method"] for row in rows] == ["LSH", "L2", "cosine"]
+    assert rows[2]["recall@100"] == 1
+    assert "map" not in rows[0]
+    assert "warning: KSH is left out: KSH needs class labels" in done.err
+    assert "Ahead in recall at first 100" in done.err
+    again = run("compare", npz, *words, "--without-labels")
+    seconds = {"fit_seconds": 0}
+    assert [row | seconds for row in json.loads(again.out)] == [row | seconds for row in rows]
+    other = run("compare", tmp_path / "bare.npy", *words, "--metric", "l2")
+    assert json.loads(other.out)[1]["recall@100"] == 1
+    assert run("compare", npz, "--metric", "dot").code == 2
+
+
+OWN = """
+import numpy as np
+from kinhash import Codes
+
+class Signs:
+    def __init__(self, n_bits=8):
+        self.n_bits = n_bits
+    def fit(self, X): ...
+    def encode(self, X):
+        return Codes.from_dense(X[:, : self.n_bits] > 0)
+
+class Fixed:
+    def fit(self, X): ...
+    def encode(self, X):
+        return Codes.from_dense(X[:, :2] > 0)
+
+class Silent:
+    def fit(self, X): ...
+"""
+
+
+@pytest.fixture
+def own(tmp_path, monkeypatch):
+    """A module of the user's own in the current folder."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    (tmp_path / "own_of_compare.py").write_text(OWN, encoding="utf-8")
+    yield
+    sys.modules.pop("own_of_compare", None)
+
+
+def test_a_class_of_the_users_own_is_compared(run, own, npz):
+    words = ("--methods", "own_of_compare:Signs,own_of_compare:Fixed,lsh", "--bits", "3,6")
+    done = run("compare", npz, *words, "--format", "json", "--out", "report")
+    assert done.code == 0, done.err
+    rows = json.loads(done.out)
+    assert [(row["method"], row["n_bits"]) for row in rows] == [
+        ("Signs", 3),
+        ("Signs", 6),
+        ("Fixed", None),
+        ("LSH", 3),
+        ("LSH", 6),
+    ]
+    assert rows[1]["map"] > 0.3
+    again = run("compare", npz, *words, "--format", "json", "--out", "report")
+    assert json.loads(again.out) == rows
+
+
+@pytest.mark.parametrize(
+    ("method", "message"),
+    [
+        ("own_nowhere:Signs", "Module 'own_nowhere' of method 'own_nowhere:Signs' cannot be impor"),
+        ("own_of_compare:Sign", "Unknown class of module own_of_compare 'Sign'. Did you mean 'Sig"),
+        ("own_of_compare:Silent", "must have the methods fit(X, y) and encode(X), but has no enco"),
+    ],
+)
+def test_what_is_no_method_gets_one_sentence(run, own, method, message):
+    done = run("compare", "digits", "--methods", method)
+    assert (done.code, done.out) == (1, "")
+    assert done.err.startswith("error: ")
+    assert done.err.count("\n") == 1
+    assert message in done.err

@@ -7,7 +7,7 @@ import pytest
 
 import kinhash
 from kinhash.datasets import Dataset, load
-from kinhash.metrics import evaluate_codes
+from kinhash.metrics import evaluate_codes, evaluate_neighbours, true_neighbours
 
 
 def test_json_holds_the_measures_of_the_split(run, model, npz):
@@ -132,15 +132,73 @@ def test_what_is_not_known_is_null_in_json(run, model, items, tmp_path):
     assert json.loads(done.out, parse_constant=pytest.fail)["map"] is None
 
 
-def test_data_without_labels_cannot_be_evaluated(run, model, items, tmp_path):
+def test_without_labels_the_true_neighbours_count(run, model, npz, items, tmp_path):
     np.save(tmp_path / "bare.npy", items[0])
-    done = run("evaluate", model, tmp_path / "bare.npy")
-    assert done.code == 1
-    assert "A split needs class labels, but data set 'bare' has none." in done.err
-    np.save(tmp_path / "others.npy", items[0])
-    done = run("evaluate", model, tmp_path / "bare.npy", "--queries", tmp_path / "others.npy")
+    encoder, part = kinhash.load(model), load(tmp_path / "bare.npy").split(0)
+    sides = items[0][part.query], items[0][part.database]
+    words = ("--radii", "1", "--format", "json")
+    for metric in ("cosine", "l2"):
+        expected = evaluate_neighbours(
+            *(encoder.encode(side) for side in sides),
+            true_neighbours(*sides, 10, metric=metric),
+            radii=[1],
+        )
+        done = run("evaluate", model, tmp_path / "bare.npy", *words, "--metric", metric)
+        assert json.loads(done.out) == {
+            "data": "bare",
+            "seed": 0,
+            "metric": metric,
+            "n_queries": 20,
+            "n_database": 100,
+            **{key: pytest.approx(value) for key, value in expected.items()},
+        }
+    text = run("evaluate", model, tmp_path / "bare.npy").out
+    starts = [line.split("  ")[0] for line in text.splitlines()]
+    assert starts[2:6] == ["first 100", "first 500", "r = 0", "r ≤ 2"]
+    assert run("evaluate", model, tmp_path / "bare.npy", "--metric", "dot").code == 2
+
+
+def test_labels_that_are_left_out_still_choose_queries_that_were_never_trained_on(run, model, npz):
+    words = ("--without-labels", "--radii", "1", "--at", "9", "--format", "json")
+    found = json.loads(run("evaluate", model, npz, *words).out)
+    data, encoder = load(npz), kinhash.load(model)
+    part = data.split(0)
+    sides = data.vectors[part.query], data.vectors[part.database]
+    codes = [encoder.encode(side) for side in sides]
+    expected = evaluate_neighbours(*codes, true_neighbours(*sides), radii=[1], at=[9])
+    assert {key: found[key] for key in expected} == pytest.approx(expected)
+    assert (found["n_queries"], found["metric"]) == (18, "cosine")
+    asked = run("evaluate", model, npz, "--seed", "0", *words)
+    assert json.loads(asked.out) == found
+
+
+def test_queries_without_labels_are_looked_for_by_distance(run, model, npz, items, tmp_path):
+    np.save(tmp_path / "bare.npy", items[0])
+    np.save(tmp_path / "others.npy", items[0][:30])
+    encoder = kinhash.load(model)
+    words = ("--queries", tmp_path / "others.npy", "--at", "7", "--format", "json")
+    found = json.loads(run("evaluate", model, tmp_path / "bare.npy", *words).out)
+    expected = evaluate_neighbours(
+        encoder.encode(items[0][:30]),
+        encoder.encode(items[0]),
+        true_neighbours(items[0][:30], items[0]),
+        at=[7],
+    )
+    assert {key: found[key] for key in expected} == pytest.approx(expected)
+    # Labels on one side only are a mistake, not a wish.
+    done = run("evaluate", model, npz, *words)
     assert done.code == 1
     assert "error: others has no labels, so nothing says which matches are right." in done.err
+
+
+def test_modalities_are_not_compared_without_labels(run, pair_model, pairs, items, texts, tmp_path):
+    done = run("evaluate", pair_model, pairs, "--without-labels")
+    assert done.code == 1
+    assert "error: --without-labels compares one kind of vectors, but the model has" in done.err
+    np.savez(tmp_path / "bare.npz", image=items[0], text=np.array(texts))
+    done = run("evaluate", pair_model, tmp_path / "bare.npz")
+    assert done.code == 1
+    assert "error: bare has no labels, so nothing says which matches are right." in done.err
 
 
 def test_a_file_is_not_searched_with_its_own_rows(run, model, npz):

@@ -10,7 +10,9 @@ def test_the_table_names_every_data_set():
         "cifar10",
         "cifar10-deep",
         "corel5k",
+        "corel5k-deep",
         "corel5k-tags",
+        "corel5k-variants",
         "digits",
         "digits-words",
         "fashion-mnist",
@@ -26,8 +28,8 @@ def test_an_unknown_name_is_answered_with_the_nearest_one_and_with_paths():
         load("cifar-10")
     assert str(caught.value) == (
         "Unknown data set 'cifar-10'. Did you mean 'cifar10'? "
-        "Known: cifar10, cifar10-deep, corel5k, corel5k-tags, digits, digits-words, "
-        "fashion-mnist, fashion-products, nus-wide, titles, wikipedia. "
+        "Known: cifar10, cifar10-deep, corel5k, corel5k-deep, corel5k-tags, corel5k-variants, "
+        "digits, digits-words, fashion-mnist, fashion-products, nus-wide, titles, wikipedia. "
         "A path to a .npz, .npy, .parquet or .csv file works, too."
     )
 

@@ -75,9 +75,28 @@ def test_classes_that_are_all_too_small_are_refused():
         labelled([0] * 5 + [1] * 3).split()
 
 
-def test_a_split_needs_labels():
-    with pytest.raises(InvalidInputError, match="needs class labels, but data set 'bare' has none"):
-        Dataset("bare", np.ones((3, 2), dtype=np.float32)).split()
+def bare(n):
+    return Dataset("bare", np.ones((n, 2), dtype=np.float32))
+
+
+@pytest.mark.parametrize(("n", "n_query"), [(6, 1), (600, 100), (7000, 1000)])
+def test_without_labels_a_sixth_at_most_are_queries_and_the_rest_is_trained_on(n, n_query):
+    part = bare(n).split(seed=2)
+    assert len(part.query) == n_query
+    np.testing.assert_array_equal(part.train, part.database)
+    np.testing.assert_array_equal(np.sort(np.append(part.query, part.database)), np.arange(n))
+    assert all(np.all(np.diff(rows) > 0) for rows in (part.query, part.train))
+    again, other = bare(n).split(seed=2), bare(n).split(seed=3)
+    np.testing.assert_array_equal(again.query, part.query)
+    assert n == 6 or not np.array_equal(other.query, part.query)
+
+
+def test_without_labels_numbers_are_of_all_items():
+    part = bare(100).split(n_train=20, n_query=5)
+    assert (len(part.train), len(part.query), len(part.database)) == (20, 5, 95)
+    assert set(part.train) <= set(part.database)
+    with pytest.raises(InvalidInputError, match="at least 6 items, but data set 'bare' has 5"):
+        bare(5).split()
 
 
 def tagged(labels):

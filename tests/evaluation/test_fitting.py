@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from kinhash.datasets import Dataset
-from kinhash.evaluation.fitting import codes_of_some, fit_rows, own_rows
-from kinhash.methods import CCAITQ, LSH
+from kinhash.evaluation.fitting import codes_of_some, fit_rows, learns_from_labels, own_rows
+from kinhash.methods import CCAITQ, ITQ, KSH, LSH, SSH
 
 
 @pytest.fixture
@@ -57,3 +57,21 @@ def test_items_that_lack_a_modality_are_left_out_of_its_codes(data):
     data.modalities["sound"][::4] = np.nan
     found = codes_of_some(method, data, slice(None), most=100)
     assert {name: len(codes) for name, codes in found.items()} == {"image": 40, "sound": 30}
+
+
+class WithLabels:
+    def fit(self, X, y): ...
+
+
+class WithAnyArrays:
+    def fit(self, *arrays): ...
+
+
+class WithoutLabels:
+    def fit(self, X, *, verbose=False): ...
+
+
+def test_whether_a_method_learns_from_labels_is_seen_from_its_face():
+    assert [learns_from_labels(kind()) for kind in (KSH, SSH, ITQ)] == [True, True, False]
+    own = WithLabels(), WithAnyArrays(), WithoutLabels()
+    assert [learns_from_labels(one) for one in own] == [True, True, False]

@@ -11,8 +11,8 @@ from kinhash.errors import InvalidInputError, NotFittedError
 from kinhash.evaluation.protocol import (
     evaluate_apart,
     evaluate_fitted,
-    evaluate_l2,
     evaluate_method,
+    evaluate_raw,
     named_labels,
     precision_against_radius,
     recall_against_radius,
@@ -20,7 +20,7 @@ from kinhash.evaluation.protocol import (
     unseen_class_splits,
 )
 from kinhash.methods import ITQ, LSH, SSH
-from kinhash.metrics import evaluate_codes
+from kinhash.metrics import evaluate_codes, evaluate_vectors
 
 
 @pytest.fixture
@@ -152,7 +152,7 @@ def test_a_data_set_without_vectors_is_refused(data, part):
     for measure in (
         lambda: evaluate_method(LSH(n_bits=8), texts, part),
         lambda: evaluate_fitted(method, texts, part),
-        lambda: evaluate_l2(texts, part),
+        lambda: evaluate_raw(texts, part),
     ):
         with pytest.raises(InvalidInputError, match="needs vectors, but data set 'news' has only"):
             measure()
@@ -200,12 +200,20 @@ def test_the_record_of_an_evaluation_names_its_split(data, part):
 
 
 def test_vectors_are_measured_on_the_same_split(data, part):
-    metrics, digest = evaluate_l2(data, part, at=[5])
+    metrics, digest = evaluate_raw(data, part, at=[5])
     assert digest == split_hash(part)
     assert 0.5 < metrics["map"] <= 1
     leaking = Split(part.train, part.query, np.arange(60))
     with pytest.raises(InvalidInputError, match=r"also in `part.database`"):
-        evaluate_l2(data, leaking)
+        evaluate_raw(data, leaking)
+
+
+def test_vectors_are_ranked_by_either_metric(data, part):
+    sides = data.vectors[part.query], data.labels[part.query]
+    sides += data.vectors[part.database], data.labels[part.database]
+    for metric in ("l2", "cosine"):
+        found, _ = evaluate_raw(data, part, at=[5], metric=metric)
+        assert found == evaluate_vectors(*sides, at=[5], metric=metric)
 
 
 def test_unseen_classes_are_searched_and_never_trained_on():

@@ -1,10 +1,14 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from kinhash.datasets import load
 from kinhash.errors import InvalidInputError
+from kinhash.measures import NEIGHBOURS
 from kinhash.studies import comparison
-from kinhash.studies.comparison import Compared, compare, named, planned
+from kinhash.studies.comparison import Compared, compare, planned
+from kinhash.studies.records import named
 
 PLAN = planned(["itq", "lsh", "classcode", "l2"], [8, 16])
 
@@ -26,6 +30,7 @@ def test_a_plan_has_every_method_at_every_length():
         {"method": "l2"},
     ]
     assert [row["n_layers"] for row in planned(["agh"], [8])] == [1, 2]
+    assert planned(["cosine"], [8, 16]) == [{"method": "cosine"}]
     with pytest.raises(InvalidInputError, match=r"Unknown method 'shl'.*lsh"):
         planned(["shl"], [8])
 
@@ -33,7 +38,8 @@ def test_a_plan_has_every_method_at_every_length():
 def test_names_say_what_distinguishes_a_method():
     assert named({"method": "sparsehash", "n_bits": 8, "margin": 7.0}) == "SparseHash, margin 7"
     assert named({"method": "agh", "n_bits": 8, "n_layers": 1}) == "AGH1"
-    assert named({"method": "l2"}) == "L2"
+    assert [named({"method": name}) for name in ("l2", "cosine")] == ["L2", "cosine"]
+    assert named({"method": "mine.own:Signs", "n_bits": 8, "source": "12345678"}) == "Signs"
 
 
 def test_rows_hold_means_over_splits(compared):
@@ -81,6 +87,27 @@ def test_a_report_has_the_table_and_all_figures(compared, tmp_path):
     names = {path.stem for path in (tmp_path / "figures").iterdir()}
     assert {"precision-recall-8", "precision-recall-16", "recall-radius", "trade-off"} <= names
     assert {path.suffix for path in (tmp_path / "figures").iterdir()} == {".png", ".svg"}
+
+
+def test_without_labels_the_table_and_the_verdict_are_of_true_neighbours(tmp_path):
+    bare = replace(load("digits"), labels=None)
+    found = compare(None, bare, planned(["itq", "lsh", "cosine"], [16]), [0, 1])
+    rows = comparison.rows(found)
+    assert list(rows[0]) == ["method", "n_bits", *NEIGHBOURS, "fit_seconds"]
+    values = [r["metrics"]["recall@100"] for r in found[0].records]
+    assert rows[0]["recall@100"] == pytest.approx(np.mean(values))
+    assert rows[2]["recall@500"] == 1
+    sentences = comparison.verdict(found)
+    assert [s.split(",")[0] for s in sentences] == [
+        "Ahead in recall at first 100",
+        "Ahead in recall at first 500",
+        "Ahead in recall at r ≤ 2",
+    ]
+    assert all(": ITQ with 16 bits" in sentence for sentence in sentences)  # cosine is the truth
+    comparison.write(tmp_path, bare, found)
+    text = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "true 10 nearest vectors" in text
+    assert "guessing" not in text
 
 
 def test_collisions_are_counted_at_three_radii(compared):

@@ -1,5 +1,7 @@
 import json
 import multiprocessing
+import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -7,9 +9,11 @@ import pytest
 from kinhash.codes import Codes
 from kinhash.datasets import Split, load
 from kinhash.errors import InvalidInputError
-from kinhash.evaluation.protocol import evaluate_method, split_hash
+from kinhash.evaluation.neighbours import evaluate_method_by_neighbours
+from kinhash.evaluation.protocol import evaluate_method, evaluate_raw, split_hash
 from kinhash.methods import LSH, METHODS, ClassCode
 from kinhash.studies import records
+from kinhash.studies.comparison import planned
 from kinhash.studies.records import built, kept, plate_queries, read, record, record_key
 
 LSH8 = {"method": "lsh", "n_bits": 8}
@@ -120,6 +124,67 @@ def test_vectors_themselves_have_a_record(tmp_path, data):
     made = record(tmp_path / "digits.jsonl", data, {"method": "l2"}, 0)
     assert 0.6 < made["metrics"]["map"] < 0.7
     assert "f1@r0" not in made["metrics"]
+
+
+def test_vectors_are_ranked_by_either_metric(data):
+    part = data.split(0)
+    for metric in ("l2", "cosine"):
+        made = record(None, data, {"method": metric}, 0)
+        assert made["metrics"] == evaluate_raw(data, part, metric=metric)[0]
+    assert made["metrics"] != record(None, data, {"method": "l2"}, 0)["metrics"]
+
+
+def test_without_labels_the_true_neighbours_count(tmp_path, data):
+    file, bare = tmp_path / "digits.jsonl", replace(data, labels=None)
+    part = bare.split(0)
+    for metric in ("cosine", "l2"):
+        made = record(file, bare, LSH8, 0, metric=metric, figures=True)
+        expected = evaluate_method_by_neighbours(
+            LSH(8, seed=0), bare, part, radii=(0, 1, 2), metric=metric
+        )
+        assert made["metrics"] == expected.metrics
+        assert made["split_hash"] == split_hash(part)
+        assert (made["metric"], made["stored_bits"]) == (metric, 8)
+        assert "figures" not in made
+        assert record(file, bare, LSH8, 0, metric=metric) == made
+    assert record(file, data, LSH8, 0).get("metric") is None
+    assert len(read(file)) == 3
+    raw = record(file, bare, {"method": "l2"}, 0, metric="l2")
+    assert raw["metrics"] == {"recall@100": 1, "recall@500": 1}
+
+
+OWN = """
+import numpy as np
+from kinhash import Codes
+
+class Signs:
+    def __init__(self, n_bits=8, seed=0):
+        self.n_bits = n_bits
+        self.seed = seed
+    def fit(self, X, y):
+        assert len(X) == len(y)
+        self.W = np.random.default_rng(self.seed).normal(size=(X.shape[1], self.n_bits))
+    def encode(self, X):
+        return Codes.from_dense((X - 8) @ self.W > 0)
+"""
+
+
+def test_a_method_of_the_users_own_has_records_for_each_source(tmp_path, data, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    (tmp_path / "own_records.py").write_text(OWN, encoding="utf-8")
+    (first,) = planned(["own_records:Signs"], [12])
+    file = tmp_path / "digits.jsonl"
+    made = record(file, data, first, 5, figures=True)
+    assert made["stored_bits"] == 12
+    assert made["parameters"] == {"n_bits": 12}
+    assert made["metrics"]["map"] > 0.1
+    assert "curves" in made["figures"]
+    (tmp_path / "own_records.py").write_text(OWN + "\n# changed", encoding="utf-8")
+    (second,) = planned(["own_records:Signs"], [12])
+    assert record_key(first, 5) != record_key(second, 5)
+    with pytest.raises(InvalidInputError, match="Unknown parameter of own_records:Signs 'depth'"):
+        record(file, data, first | {"depth": 2}, 5)
 
 
 def test_unseen_classes_are_averaged_over_folds(tmp_path, data):

@@ -38,7 +38,13 @@ from kinhash.methods import (
     NNHash,
     OrthoHash,
 )
-from kinhash.metrics import evaluate_codes
+from kinhash.metrics import (
+    evaluate_codes,
+    evaluate_neighbours,
+    evaluate_pairs,
+    evaluate_vectors,
+    true_neighbours,
+)
 
 Integers = npt.NDArray[np.int64]
 
@@ -214,6 +220,40 @@ def measures(found: Codes) -> None:
     assert_type(measured, dict[str, float])
     evaluate_codes(found, y, found, y, order="total")
     evaluate_codes(found, y, found, y, order="sum")  # type: ignore[arg-type]
+
+
+def measures_without_labels(found: Codes) -> None:
+    nearest = true_neighbours(X, X, 5, metric="l2", own=range(20))
+    assert_type(nearest, Integers)
+    assert_type(true_neighbours(tags, tags), Integers)
+    without = evaluate_neighbours(found, found, nearest, at=[5], own=range(20), order="total")
+    assert_type(without, dict[str, float])
+    assert_type(evaluate_pairs(found, y, radii=range(9)), dict[str, float])
+    assert_type(evaluate_pairs(found, Pairs.across([0], [0]), found), dict[str, float])
+    assert_type(evaluate_vectors(X, y, X, y, metric="cosine"), dict[str, float])
+    evaluate_vectors(X, y, X, y, metric="dot")  # type: ignore[arg-type]
+
+
+class Own:
+    """A user's own method."""
+
+    def fit(self, X: npt.NDArray[np.float32]) -> None: ...
+
+    def encode(self, X: npt.NDArray[np.float32]) -> Codes:
+        return Codes.from_dense(X > 0)
+
+
+class Unfinished:
+    def fit(self, X: npt.NDArray[np.float32]) -> None: ...
+
+
+def compared() -> None:
+    table = kinhash.compare(["lsh", "l2", KSH, Nested(ITQ()), Own, Own()], X, y, n_bits=32)
+    assert_type(table[0], dict[str, Any])
+    assert_type(str(table), str)
+    kinhash.compare(["mine:Own"], X, metric="l2", at=[100], n_query=50)
+    kinhash.compare([Unfinished()], X)  # type: ignore[list-item]
+    kinhash.compare(["lsh"], X, bits=32)  # type: ignore[call-arg]
 
 
 def datasets() -> Dataset:

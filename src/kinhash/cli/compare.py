@@ -17,9 +17,9 @@ def compare(
             "--methods",
             metavar="NAME,NAME",
             help="Methods to compare: sparsehash, nnhash, ksh, agh, ssh, dh, itq, lsh, classcode, "
-            "and l2 for the vectors themselves.",
+            "a class of your own as module:Class, and l2 and cosine for the vectors themselves.",
         ),
-    ] = "sparsehash,nnhash,ksh,itq,lsh,classcode,l2",
+    ] = "sparsehash,nnhash,ksh,itq,lsh,classcode,l2,cosine",
     bits: Annotated[
         str, typer.Option("--bits", metavar="N,N", help="Lengths of the codes.")
     ] = "64",
@@ -33,6 +33,8 @@ def compare(
         ),
     ] = False,
     order: options.Ranking = options.Order.NESTED,
+    without_labels: options.WithoutLabels = False,
+    metric: options.Near = options.Metric.COSINE,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -54,6 +56,9 @@ def compare(
 
     Each method is fitted on the training part of a split and searches the database with queries it
     has never seen. Unsupervised methods are fitted on the database.
+
+    Without labels, every method learns from the vectors of the database alone, and is measured by
+    the share of the true 10 nearest vectors that it finds.
     """
     from kinhash.cli import inputs
     from kinhash.cli.messages import note
@@ -68,6 +73,7 @@ def compare(
         options.whole_numbers(bits, "--bits", low=1, high=MAX_BITS, example="48,64"),
     )
     dataset = inputs.load_data(data, features=features, labels=labels, ids=ids, root=root)
+    dataset = inputs.without_labels(dataset) if without_labels else dataset
     records = None if out is None else comparison.records_file(out, dataset)
     protocol, refused = "unseen" if unseen else "paper", list[str]()
     with progress_bar("Comparing") as report:
@@ -78,6 +84,7 @@ def compare(
             range(splits),
             protocol=protocol,
             order=order.value,
+            metric=metric.value,
             report=report,
             refused=refused,
         )

@@ -1,4 +1,4 @@
-"""`kinhash evaluate`: how well a model's codes retrieve rows of the same class."""
+"""`kinhash evaluate`: how well a model's codes retrieve rows of the same class, or near ones."""
 
 import functools
 from pathlib import Path
@@ -44,12 +44,17 @@ def evaluate(
         ),
     ] = "0,2",
     at: Annotated[
-        str,
+        str | None,
         typer.Option(
-            "--at", metavar="K,K", help="Ranking lengths to measure mAP and precision at."
+            "--at",
+            metavar="K,K",
+            help="Ranking lengths to measure at. [default: 10,5000; without labels 100,500]",
+            show_default=False,
         ),
-    ] = "10,5000",
+    ] = None,
     order: options.Ranking = options.Order.NESTED,
+    without_labels: options.WithoutLabels = False,
+    metric: options.Near = options.Metric.COSINE,
     output: options.Output = options.Format.TABLE,
     features: options.Features = None,
     labels: options.Labels = None,
@@ -63,6 +68,9 @@ def evaluate(
     database. train splits a named data set the same way. It takes all rows of a file unless
     --rows split is given: results on queries that were training rows are too good.
 
+    Without labels, up to 1,000 rows are queries, and recall is the share of the 10 rows whose
+    vectors are nearest by --metric.
+
     A model of several modalities is measured in all directions. If a data set has a published
     split, its test part is searched with itself; no item finds itself.
     """
@@ -72,9 +80,10 @@ def evaluate(
 
     wanted: Wanted = {
         "radii": options.whole_numbers(radii, "--radii", low=0, example="0,2"),
-        "at": options.whole_numbers(at, "--at", low=1, example="10,5000"),
         "order": order.value,
     }
+    if at is not None:
+        wanted["at"] = options.whole_numbers(at, "--at", low=1, example="10,5000")
     method = inputs.load_model(model)
     if queries is not None:
         _check_apart(queries, data)
@@ -87,13 +96,26 @@ def evaluate(
         modalities=None if isinstance(method, HashMethod) else method.modalities,
     )
     database, asked = read(data), None if queries is None else read(queries)
+    if without_labels and not isinstance(method, HashMethod):
+        raise InvalidInputError(
+            "--without-labels compares one kind of vectors, but the model has the modalities "
+            f"{', '.join(method.modalities)}. Leave it out."
+        )
     if isinstance(method, HashMethod):
+        # Labels that are left out still choose the split: its queries are those never trained on.
+        if without_labels or not any(one is not None for one in _labels_of(database, asked)):
+            wanted["metric"] = metric.value
         emit(_shown(_of_vectors(method, asked, database, seed, wanted), output))
     else:
         emit(_shown_directions(_of_directions(method, asked, database, seed, wanted), output))
 
 
-Wanted = dict[str, Any]  # radii, at and order, as evaluate_codes takes them
+def _labels_of(*datasets: "Dataset | None") -> list[Any]:
+    return [dataset.labels for dataset in datasets if dataset is not None]
+
+
+# radii, at and order, as evaluate_codes takes them; without labels, the metric, too.
+Wanted = dict[str, Any]
 
 
 def _of_vectors(
@@ -104,18 +126,26 @@ def _of_vectors(
     wanted: Wanted,
 ) -> dict[str, Any]:
     """Return what was searched, and the measures."""
+    from kinhash.evaluation.neighbours import (
+        evaluate_apart_by_neighbours,
+        evaluate_fitted_by_neighbours,
+    )
     from kinhash.evaluation.protocol import evaluate_apart, evaluate_fitted
 
+    near = {"metric": wanted["metric"]} if "metric" in wanted else {}
     if queries is not None:
-        _check_labels(queries, database)
-        facts = {"data": database.name, "queries": queries.name}
+        if not near:
+            _check_labels(queries, database)
+        apart = evaluate_apart_by_neighbours if near else evaluate_apart
+        facts = {"data": database.name, "queries": queries.name} | near
         sizes = {"n_queries": len(queries), "n_database": len(database)}
-        return facts | sizes | evaluate_apart(method, queries, database, **wanted)
+        return facts | sizes | apart(method, queries, database, **wanted)
     seed = _checked_seed(method, seed)
     part = database.split(seed)
     sizes = {"n_queries": len(part.query), "n_database": len(part.database)}
-    found = evaluate_fitted(method, database, part, **wanted)
-    return {"data": database.name, "seed": seed, **sizes, **found.metrics}
+    fitted = evaluate_fitted_by_neighbours if near else evaluate_fitted
+    found = fitted(method, database, part, **wanted)
+    return {"data": database.name, "seed": seed, **near, **sizes, **found.metrics}
 
 
 def _of_directions(

@@ -61,6 +61,11 @@ def load_data(
         )
 
 
+def without_labels(data: Dataset) -> Dataset:
+    """Return the data set as if nobody had labelled it."""
+    return dataclasses.replace(data, labels=None, names=None)
+
+
 def _from_stdin(
     features: str | None, labels: str | None, ids: str | None, modalities: Sequence[str] | None
 ) -> Dataset:

@@ -31,6 +31,13 @@ class Order(enum.StrEnum):
     TOTAL = "total"
 
 
+class Metric(enum.StrEnum):
+    """What near means for vectors: the names of `kinhash.metrics.METRICS`."""
+
+    COSINE = "cosine"
+    L2 = "l2"
+
+
 class Rows(enum.StrEnum):
     """Which rows of a data set are trained on."""
 
@@ -60,6 +67,18 @@ Ranking = Annotated[
         help="Codes with rank bits are ranked by distance, then rank distance, or by the sum of "
         "both.",
     ),
+]
+
+WithoutLabels = Annotated[
+    bool,
+    typer.Option(
+        "--without-labels",
+        help="Leave the labels of DATA out: measure by the true 10 nearest vectors of each query, "
+        "as is done where there are none.",
+    ),
+]
+Near = Annotated[
+    Metric, typer.Option("--metric", help="Without labels: which vectors are the nearest.")
 ]
 
 Features = Annotated[

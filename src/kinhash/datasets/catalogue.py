@@ -7,7 +7,12 @@ from pathlib import Path
 from kinhash.datasets.cifar10 import load_cifar10
 from kinhash.datasets.corel5k import load_corel5k, load_corel5k_tags
 from kinhash.datasets.dataset import Dataset, with_modalities
-from kinhash.datasets.deep_features import load_cifar10_deep, load_titles
+from kinhash.datasets.deep_features import (
+    load_cifar10_deep,
+    load_corel5k_deep,
+    load_corel5k_variants,
+    load_titles,
+)
 from kinhash.datasets.digit_words import load_digit_words
 from kinhash.datasets.digits import load_digits
 from kinhash.datasets.fashion_mnist import load_fashion_mnist
@@ -23,7 +28,9 @@ DATASETS: dict[str, Callable[[Path, str | None, Progress | None], Dataset]] = {
     "cifar10": load_cifar10,
     "cifar10-deep": load_cifar10_deep,
     "corel5k": load_corel5k,
+    "corel5k-deep": load_corel5k_deep,
     "corel5k-tags": load_corel5k_tags,
+    "corel5k-variants": load_corel5k_variants,
     "digits": load_digits,
     "digits-words": load_digit_words,
     "fashion-mnist": load_fashion_mnist,

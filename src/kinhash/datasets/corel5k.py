@@ -1,7 +1,8 @@
 """Corel-5k: 4,999 photographs with 1 to 5 of 374 tags, in 50 classes (Duygulu et al., 2002)."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,8 +17,34 @@ from kinhash.progress import Progress
 FOLDER = "corel5k"
 TABLE = "photos.csv"
 PHOTOS = "images.tar"
+COLUMNS = ("id", "split", "label", "tags")
 # 192 x 128 and 128 x 192 pixels, both stretched to one square: neither is distorted much.
 SIZE = (128, 128)
+
+
+@dataclass(frozen=True, eq=False)
+class PhotoTable:
+    """What the table says of each photograph, in its order.
+
+    Attributes:
+        ids: `(n,)` int64.
+        labels: `(n,)` int64, the class.
+        split: `(n,)`, "train" or "test".
+        texts: The tags with spaces between.
+        tags: `(n, n_tags)` uint8 of 0 and 1.
+        tag_names: The name of each column of `tags`, in alphabetical order.
+    """
+
+    ids: npt.NDArray[np.int64]
+    labels: npt.NDArray[np.int64]
+    split: npt.NDArray[np.str_]
+    texts: tuple[str, ...]
+    tags: npt.NDArray[np.uint8]
+    tag_names: tuple[str, ...]
+
+    def attributes(self) -> dict[str, npt.NDArray[Any]]:
+        """Return what a `Dataset` of these photographs knows of each beside its label."""
+        return {"class": self.labels, "tags": self.tags, "split": self.split}
 
 
 def load_corel5k(
@@ -49,14 +76,26 @@ def load_corel5k_tags(
 
     Arguments and errors are those of `load_corel5k`.
     """
-    data, tags, names = _load(root, features, progress)
-    return replace(data, name="corel5k-tags", labels=tags, names=names)
+    data, table = _load(root, features, progress)
+    return replace(data, name="corel5k-tags", labels=table.tags, names=table.tag_names)
+
+
+def read_photo_table(path: Path) -> PhotoTable:
+    """Return the content of `photos.csv`.
+
+    Raises:
+        InvalidInputError: It cannot be read, lacks a column, or a photograph has no tag.
+    """
+    rows = read_rows(path, COLUMNS)
+    ids = whole_numbers(rows["id"], f"`id` in {path}")
+    labels = whole_numbers(rows["label"], f"`label` in {path}")
+    tags, names = _tag_matrix(rows["tags"], f"`tags` in {path}")
+    return PhotoTable(ids, labels, np.array(rows["split"]), tuple(rows["tags"]), tags, names)
 
 
 def _load(
     root: Path, features: str | None, progress: Progress | None
-) -> tuple[Dataset, npt.NDArray[np.uint8], tuple[str, ...]]:
-    """Return the data set, its matrix of tags, and their names."""
+) -> tuple[Dataset, PhotoTable]:
     if features not in (None, "gist"):
         raise unknown_name("kind of features for corel5k", features, ("gist",))
     folder = find_folder(
@@ -67,24 +106,20 @@ def _load(
         "Its photographs may not be passed on by us: where you have them, write a table with the "
         "columns id, split, label, tags, and a tar file with a photograph <id>.jpg for each row.",
     )
-    path = folder / TABLE
-    rows = read_rows(path, ("id", "split", "label", "tags"))
-    ids = whole_numbers(rows["id"], f"`id` in {path}")
-    labels = whole_numbers(rows["label"], f"`label` in {path}")
-    tags, names = _tag_matrix(rows["tags"], f"`tags` in {path}")
-    images = read_photos(folder / PHOTOS, rows["id"], SIZE)
-    vectors, texts = cached_photo_features("corel5k", images, root, progress), tuple(rows["tags"])
+    table = read_photo_table(folder / TABLE)
+    images = read_photos(folder / PHOTOS, read_rows(folder / TABLE, ("id",))["id"], SIZE)
+    vectors = cached_photo_features("corel5k", images, root, progress)
     data = Dataset(
         "corel5k",
         vectors,
-        labels=labels,
+        labels=table.labels,
         images=images,
-        ids=ids,
-        texts=texts,
-        attributes={"class": labels, "tags": tags, "split": np.array(rows["split"])},
-        modalities={"image": vectors, "text": texts},
+        ids=table.ids,
+        texts=table.texts,
+        attributes=table.attributes(),
+        modalities={"image": vectors, "text": table.texts},
     )
-    return data, tags, names
+    return data, table
 
 
 def _tag_matrix(texts: list[str], source: str) -> tuple[npt.NDArray[np.uint8], tuple[str, ...]]:

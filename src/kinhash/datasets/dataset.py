@@ -10,6 +10,9 @@ import numpy.typing as npt
 
 from kinhash.errors import InvalidInputError, unknown_name
 
+N_TRAIN_PER_CLASS, N_QUERY_PER_CLASS = 200, 100  # the paper's, on CIFAR-10
+N_QUERY = 1000  # without labels
+
 
 @dataclass(frozen=True, eq=False)
 class Split:
@@ -99,7 +102,9 @@ class Dataset:
     def __len__(self) -> int:
         return _n_items(next(iter(self._content().values())))
 
-    def split(self, seed: int = 0, *, n_train: int = 200, n_query: int = 100) -> Split:
+    def split(
+        self, seed: int = 0, *, n_train: int | None = None, n_query: int | None = None
+    ) -> Split:
         """Return a random split with the same numbers of training and query items in every class.
 
         Training and query items are disjoint; the database is everything that is not a query. A
@@ -112,22 +117,28 @@ class Dataset:
         frequent. The limits of a sixth and a half count all items with the label that were drawn
         so far, for whichever label. Items without any label are only searched in.
 
+        Without labels, at most a sixth of all items are queries, and all others are searched and,
+        as far as `n_train` allows, trained on.
+
         Args:
             seed: Equal seeds give equal splits.
-            n_train: Training items per class or label.
-            n_query: Queries per class or label.
+            n_train: Training items per class or label, by default 200; without labels, in all, by
+                default as many as there are.
+            n_query: Queries per class or label, by default 100; without labels, in all, by default
+                1,000.
 
         Raises:
-            InvalidInputError: There are no labels, `n_train` or `n_query` is less than 1, `seed` is
-                negative, or every class or label has fewer than 6 items.
+            InvalidInputError: `n_train` or `n_query` is less than 1, `seed` is negative, or there
+                are fewer than 6 items, or every class or label has fewer.
         """
-        if self.labels is None:
-            raise InvalidInputError(
-                f"A split needs class labels, but data set {self.name!r} has none."
-            )
         _check_integer("seed", seed, 0)
-        _check_integer("n_train", n_train, 1)
-        _check_integer("n_query", n_query, 1)
+        if n_train is not None:
+            _check_integer("n_train", n_train, 1)
+        if n_query is not None:
+            _check_integer("n_query", n_query, 1)
+        if self.labels is None:
+            return self._split_without_labels(seed, n_train, n_query or N_QUERY)
+        n_train, n_query = n_train or N_TRAIN_PER_CLASS, n_query or N_QUERY_PER_CLASS
         draw = _draw_by_class if self.labels.ndim == 1 else _draw_by_label
         query, train = draw(self.labels, np.random.default_rng(seed), n_query, n_train)
         if not query.size:
@@ -139,6 +150,15 @@ class Dataset:
         is_query = np.zeros(len(self), dtype=bool)
         is_query[query] = True
         return Split(np.sort(train), np.sort(query), np.flatnonzero(~is_query))
+
+    def _split_without_labels(self, seed: int, n_train: int | None, n_query: int) -> Split:
+        if len(self) < 6:
+            raise InvalidInputError(
+                f"A split needs at least 6 items, but data set {self.name!r} has {len(self)}."
+            )
+        rows = np.random.default_rng(seed).permutation(len(self))
+        query, rest = np.split(rows, [min(n_query, len(self) // 6)])
+        return Split(np.sort(rest[:n_train]), np.sort(query), np.sort(rest))
 
 
 def vectors_of(data: Dataset) -> npt.NDArray[np.float32]:

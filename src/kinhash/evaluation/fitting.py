@@ -1,6 +1,8 @@
 """Fitting and encoding rows of a data set, with methods of one modality and of several alike."""
 
-from typing import Any, Literal
+import inspect
+from collections.abc import Callable
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
@@ -11,6 +13,27 @@ from kinhash.datasets.dataset import rows_of, vectors_of
 from kinhash.methods import HashMethod, MultimodalMethod
 
 Method = HashMethod | MultimodalMethod
+
+
+class Hasher(Protocol):
+    """Anything that learns codes of vectors: a method of `kinhash.methods`, or a user's own."""
+
+    @property
+    def fit(self) -> Callable[..., Any]:
+        """Take vectors, and labels if it learns from any."""
+
+    @property
+    def encode(self) -> Callable[..., Codes]:
+        """Take vectors; return one code per row."""
+
+
+def learns_from_labels(method: Hasher) -> bool:
+    """Return whether `fit` takes labels after the vectors, and the method does not ignore them."""
+    if getattr(method, "unsupervised", False):
+        return False
+    kinds = [one.kind for one in inspect.signature(method.fit).parameters.values()]
+    ordered = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return sum(kind in ordered for kind in kinds) > 1 or inspect.Parameter.VAR_POSITIONAL in kinds
 
 
 def own_rows(data: Dataset, part: Literal["train", "test"]) -> Array | None:

@@ -13,8 +13,8 @@ from kinhash.codes import Codes, Order
 from kinhash.datasets import Dataset, Split
 from kinhash.datasets.dataset import vectors_of
 from kinhash.errors import InvalidInputError
-from kinhash.methods import HashMethod
-from kinhash.metrics import evaluate_codes, evaluate_vectors
+from kinhash.evaluation.fitting import Hasher, learns_from_labels
+from kinhash.metrics import Metric, evaluate_codes, evaluate_vectors
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -41,7 +41,7 @@ class Evaluation:
 
 
 def evaluate_method(
-    method: HashMethod,
+    method: Hasher,
     data: Dataset,
     part: Split,
     *,
@@ -55,7 +55,8 @@ def evaluate_method(
     are part: it needs no labels, so all that is there may serve, as in the paper.
 
     Args:
-        method: Any hashing method; it is fitted in place.
+        method: Any hashing method, also one of your own with `fit` and `encode`; it is fitted in
+            place.
         data: A data set with labels.
         part: Row numbers of `data`.
         radii: Inclusive distances at which precision and recall are measured.
@@ -76,17 +77,17 @@ def evaluate_method(
     """
     labels, vectors = _checked_labels(data, part), vectors_of(data)
     start = time.perf_counter()
-    if method.unsupervised:
-        method.fit(vectors[part.database])
-    else:
+    if learns_from_labels(method):
         method.fit(vectors[part.train], labels[part.train])
+    else:
+        method.fit(vectors[part.database])
     seconds = time.perf_counter() - start
     found = evaluate_fitted(method, data, part, radii=radii, at=at, order=order)
     return dataclasses.replace(found, fit_seconds=seconds)
 
 
 def evaluate_fitted(
-    method: HashMethod,
+    method: Hasher,
     data: Dataset,
     part: Split,
     *,
@@ -121,7 +122,7 @@ def evaluate_fitted(
 
 
 def evaluate_apart(
-    method: HashMethod,
+    method: Hasher,
     queries: Dataset,
     database: Dataset,
     *,
@@ -163,10 +164,10 @@ def named_labels(data: Dataset) -> Array:
     return np.array(data.names)[data.labels]
 
 
-def evaluate_l2(
-    data: Dataset, part: Split, *, at: Sequence[int] = (10, 5000)
+def evaluate_raw(
+    data: Dataset, part: Split, *, at: Sequence[int] = (10, 5000), metric: Metric = "l2"
 ) -> tuple[dict[str, float], str]:
-    """Return the measures of ranking by the vectors' own distance, and the split's hash.
+    """Return the measures of ranking by the vectors themselves, and the split's hash.
 
     Raises:
         InvalidInputError: As `evaluate_method`.
@@ -178,6 +179,7 @@ def evaluate_l2(
         vectors[part.database],
         labels[part.database],
         at=at,
+        metric=metric,
     )
     return metrics, split_hash(part)
 
@@ -271,6 +273,12 @@ def _checked_labels(data: Dataset, part: Split) -> Array:
     """Return the labels of `data`, or say why `part` cannot be evaluated."""
     if data.labels is None:
         raise _unlabelled(data)
+    check_part(data, part)
+    return data.labels
+
+
+def check_part(data: Dataset, part: Split) -> None:
+    """Raise InvalidInputError unless `part` has rows of `data`, and its queries stand apart."""
     for name in ("train", "query", "database"):
         rows = getattr(part, name)
         if not len(rows):
@@ -287,7 +295,6 @@ def _checked_labels(data: Dataset, part: Split) -> Array:
                 f"{len(shared)} of {len(part.query)} queries are also in `part.{name}`, such as "
                 f"row {shared[0]}: an item that finds itself measures nothing. Remove them."
             )
-    return data.labels
 
 
 def _unlabelled(data: Dataset) -> InvalidInputError:

@@ -2,7 +2,7 @@
 
 import dataclasses
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,18 +11,24 @@ import numpy as np
 from kinhash.codes import Order
 from kinhash.datasets import Dataset
 from kinhash.errors import InvalidInputError, unknown_name
-from kinhash.measures import COMPARISON
+from kinhash.measures import COMPARISON, NEIGHBOURS
 from kinhash.methods import METHODS
+from kinhash.metrics import Metric
 from kinhash.progress import Report, silent
 from kinhash.show import plots
 from kinhash.show.html import Section, write_report
 from kinhash.show.tables import Row, show, title
-from kinhash.studies.records import CURVE_RADII, N_NEIGHBOURS, Record, Settings, record
+from kinhash.studies import own_methods
+from kinhash.studies.records import CURVE_RADII, N_NEIGHBOURS, RAW, Record, Settings, named, record
 
 REPORT = "report.html"
 NOTE = (
     "F1 means little without mAP, the number of unique codes and the number of answers beside it: "
     "one code for everything has the F1 of guessing."
+)
+NOTE_WITHOUT_LABELS = (
+    "Recall is the share of each query's true 10 nearest vectors. Within a radius it means little "
+    "without the number of answers beside it: one code for everything finds all."
 )
 MAX_CURVES = 8  # beyond which nobody can tell them apart
 
@@ -64,6 +70,7 @@ def compare(
     protocol: str = "paper",
     order: Order = "nested",
     figures: bool = True,
+    metric: Metric = "cosine",
     report: Report | None = None,
     refused: list[str] | None = None,
 ) -> list[Compared]:
@@ -77,6 +84,7 @@ def compare(
         protocol: One of `records.RECORD_PROTOCOLS`.
         order: Of rankings by codes with rank bits, "nested" or "total".
         figures: Keep what the figures need of the first seed, except with "unseen".
+        metric: What near means where there are no labels: "cosine" or "l2".
         report: Called with (records done, records in all, what comes next).
         refused: Takes a sentence for each method that refuses the data, which is then left out;
             without, that is an error.
@@ -93,10 +101,17 @@ def compare(
             for seed in seeds:
                 report(done, total, f"{name}, seed {seed}")
                 drawn = figures and protocol != "unseen" and seed == seeds[0]
-                drawn &= settings["method"] in METHODS
+                drawn &= settings["method"] not in RAW and "n_bits" in settings
                 found.append(
                     record(
-                        file, data, settings, seed, protocol=protocol, order=order, figures=drawn
+                        file,
+                        data,
+                        settings,
+                        seed,
+                        protocol=protocol,
+                        order=order,
+                        figures=drawn,
+                        metric=metric,
                     )
                 )
                 done += 1
@@ -121,19 +136,28 @@ def records_file(out: Path, data: Dataset) -> Path:
 def planned(methods: Sequence[str], bits: Sequence[int]) -> list[Settings]:
     """Return the plan of some methods at some lengths; "agh" stands for both of its kinds.
 
+    Args:
+        methods: Names in `METHODS`, import paths such as "mine:MyHash", "l2" or "cosine".
+        bits: The lengths, for all that have one.
+
     Raises:
-        InvalidInputError: A method is unknown.
+        InvalidInputError: A method is unknown, or its class cannot be used.
     """
     plan: list[Settings] = []
     for name in methods:
-        if name == "l2":
+        if name in RAW:
             plan.append({"method": name})
+        elif own_methods.is_path(name):
+            kind = own_methods.load_class(name)
+            own = {"method": name, "source": own_methods.source_digest(kind)}
+            has_length = "n_bits" in own_methods.arguments_of(kind)
+            plan += [own | {"n_bits": n} for n in bits] if has_length else [own]
         elif name == "agh":
             plan += [{"method": name, "n_bits": n, "n_layers": k} for n in bits for k in (1, 2)]
         elif name in METHODS:
             plan += [{"method": name, "n_bits": n} for n in bits]
         else:
-            raise unknown_name("method", name, (*METHODS, "l2"))
+            raise unknown_name("method", name, (*METHODS, *RAW))
     return plan
 
 
@@ -144,46 +168,24 @@ def write(out: Path, data: Dataset, compared: Sequence[Compared]) -> None:
         title=f"Which method suits {data.name}?",
         lead=" ".join(verdict(compared)),
         sections=[
-            Section("All measures", rows=rows(compared), note=NOTE),
+            Section(
+                "All measures",
+                rows=rows(compared),
+                note=NOTE if data.labels is not None else NOTE_WITHOUT_LABELS,
+            ),
             *sections(compared, data, out / "figures"),
         ],
     )
 
 
-def named(settings: Settings) -> str:
-    """Return how a table calls a method with these settings.
-
-    Example:
-        >>> named({"method": "agh", "n_bits": 48, "n_layers": 2}), named({"method": "l2"})
-        ('AGH2', 'L2')
-        >>> bucket, rank = {"method": "classcode", "levels": 3}, {"method": "itq"}
-        >>> named({"method": "nested", "bucket": bucket, "rank": rank, "n_bits": 64})
-        'Nested (ClassCode, levels 3; ITQ)'
-    """
-    method = settings["method"]
-    name = METHODS[method].__name__ if method in METHODS else method.upper()
-    if method == "agh":
-        name += str(settings.get("n_layers", 1))
-    parts = [named(value) for value in settings.values() if isinstance(value, dict)]
-    if parts:
-        name += f" ({'; '.join(parts)})"
-    rest = [
-        f"{key} {value:g}" if isinstance(value, float) else f"{key} {value}"
-        for key, value in settings.items()
-        if key not in {"method", "n_bits"}
-        and not (key == "n_layers" and method == "agh")
-        and not isinstance(value, dict)
-    ]
-    return f"{name}, {', '.join(rest)}" if rest else name
-
-
 def rows(compared: Sequence[Compared]) -> list[Row]:
     """Return a line of means for each method, for `tables.render`."""
+    columns = NEIGHBOURS if _is_without_labels(compared) else COMPARISON
     return [
         {
             "method": one.name,
             "n_bits": one.settings.get("n_bits"),
-            **{measure: one.mean(measure) for measure in COMPARISON},
+            **{measure: one.mean(measure) for measure in columns},
             "fit_seconds": statistics.fmean(r["fit_seconds"] for r in one.records),
         }
         for one in compared
@@ -192,12 +194,36 @@ def rows(compared: Sequence[Compared]) -> list[Row]:
 
 def verdict(compared: Sequence[Compared]) -> list[str]:
     """Return, in sentences, which method is ahead in what; and what to be careful about."""
+    if _is_without_labels(compared):
+        return _verdicts(
+            [one for one in compared if one.settings["method"] not in RAW],
+            {
+                "recall@100": "for finding the true neighbours by ranking",
+                "recall@500": "for candidates that the vectors themselves rank again",
+                "recall@r2": "for finding them by lookup",
+            },
+        )
+    sentences = _verdicts(
+        compared,
+        {
+            "f1@r2": "for finding similar items by lookup",
+            "f1@r0": "for equal codes, as in a join",
+            "map": "for ranking everything",
+        },
+    )
+    few = [one.name for one in compared if one.mean("unique_codes") <= 32]
+    if few:
+        sentences.append(
+            f"Few different codes: {', '.join(dict.fromkeys(few))} tell classes apart and nothing "
+            "within a class; F1 alone flatters them."
+        )
+    return sentences
+
+
+def _verdicts(compared: Sequence[Compared], why_of: Mapping[str, str]) -> list[str]:
+    """Return a sentence for each measure that any of these has."""
     sentences = []
-    for measure, why in (
-        ("f1@r2", "for finding similar items by lookup"),
-        ("f1@r0", "for equal codes, as in a join"),
-        ("map", "for ranking everything"),
-    ):
+    for measure, why in why_of.items():
         known = [one for one in compared if not np.isnan(one.mean(measure))]
         best = max(known, key=lambda one: one.mean(measure), default=None)
         if best is None:
@@ -209,13 +235,12 @@ def verdict(compared: Sequence[Compared]) -> list[str]:
             f"Ahead in {what}, {why}: {best.name}{length} "
             f"({show(measure, best.mean(measure))} %{_spread(best, measure)})."
         )
-    few = [one.name for one in compared if one.mean("unique_codes") <= 32]
-    if few:
-        sentences.append(
-            f"Few different codes: {', '.join(dict.fromkeys(few))} tell classes apart and nothing "
-            "within a class; F1 alone flatters them."
-        )
     return sentences
+
+
+def _is_without_labels(compared: Sequence[Compared]) -> bool:
+    """Return whether these were measured by true neighbours: nothing else has no mAP."""
+    return bool(compared) and all("map" not in one.records[0]["metrics"] for one in compared)
 
 
 def _spread(one: Compared, measure: str) -> str:
@@ -298,7 +323,8 @@ def sections(compared: Sequence[Compared], data: Dataset, folder: Path | None) -
         for one in last:
             plate = _plate(one, data)
             add(
-                f"neighbours-{one.settings['method']}-{lengths[0]}-{last.index(one)}",
+                f"neighbours-{one.settings['method'].replace(':', '-')}-{lengths[0]}-"
+                f"{last.index(one)}",
                 f"What {one.name} finds with {lengths[0]} bits",
                 plate,
                 f"The {N_NEIGHBOURS} nearest of a few queries that nobody picked; at equal "

@@ -25,19 +25,26 @@ from kinhash.arrays import Array
 from kinhash.codes import Codes, Order
 from kinhash.datasets import Dataset, Split
 from kinhash.errors import ConstantColumnWarning, InvalidInputError, unknown_name
+from kinhash.evaluation.neighbours import (
+    evaluate_method_by_neighbours,
+    evaluate_vectors_by_neighbours,
+)
 from kinhash.evaluation.protocol import (
     Evaluation,
-    evaluate_l2,
     evaluate_method,
+    evaluate_raw,
     unseen_class_splits,
 )
 from kinhash.index.hamming import HammingIndex
 from kinhash.methods import METHODS
 from kinhash.metrics import (
+    METRICS,
+    Metric,
     distance_table,
     precision_recall_at_radius,
     ranking_curve,
 )
+from kinhash.studies import own_methods
 
 if sys.platform != "win32":
     import fcntl
@@ -48,13 +55,16 @@ Settings = dict[str, Any]  # "method" and those of its parameters that differ fr
 RECORD_PROTOCOLS = ("paper", "apart", "unseen")
 RADII = (0, 1, 2)
 AT = (10, 5000)
+AT_NEIGHBOURS = (100, 500)  # of data without labels
 CURVE_RADII = (0, 2, None)  # within which precision-recall curves are drawn; None is all
 MAX_RADIUS = 16
 N_PLATE_QUERIES = 5
 N_NEIGHBOURS = 10
 N_TIMED = 3
 
-L2 = "l2"  # no method: it has vectors and no codes
+L2 = "l2"
+RAW: dict[str, str] = {L2: "L2", "cosine": "cosine"}
+"""No methods but metrics, with their names in tables: rankings of vectors, which have no codes."""
 
 
 def record(
@@ -66,19 +76,23 @@ def record(
     protocol: str = "paper",
     order: Order = "nested",
     figures: bool = False,
+    metric: Metric = "cosine",
 ) -> Record:
     """Return the record of one method on one split; it is computed unless `file` has it.
+
+    Without labels, methods learn from vectors alone and are measured by the true neighbours.
 
     Args:
         file: Where records are kept, made if needed; None keeps nothing.
         data: The data set.
-        settings: The method's name in `METHODS`, or "l2" for ranking by the vectors themselves, and
-            parameters that differ from its defaults.
+        settings: The method's name in `METHODS` or its import path, or "l2" or "cosine" for ranking
+            by the vectors themselves, and parameters that differ from its defaults.
         seed: Of the split and of the method.
         protocol: "paper" (`Dataset.split`), "apart" (the same, but the items that were trained on
             are not searched) or "unseen" (the mean over `unseen_class_splits`).
         order: Of rankings by codes with rank bits, as `kinhash.metrics.evaluate_codes` takes it.
-        figures: Also keep what the figures need.
+        figures: Also keep what the figures need, if there are labels.
+        metric: What near means where there are no labels.
 
     Raises:
         InvalidInputError: The method or protocol is unknown, the method refuses the data, or `file`
@@ -86,16 +100,22 @@ def record(
     """
     if protocol not in RECORD_PROTOCOLS:
         raise unknown_name("protocol", protocol, RECORD_PROTOCOLS)
-    key = record_key(settings, seed, protocol, order)
+    known_by = None if data.labels is not None else metric
+    figures = figures and known_by is None
+    key = record_key(settings, seed, protocol, order, known_by)
     about: Record = {"dataset": data.name, "settings": settings, "protocol": protocol, "seed": seed}
     if order != "nested":
         about["order"] = order
+    if known_by is not None:
+        about["metric"] = metric
 
     def compute() -> Record:
         if protocol != "unseen":
             part = data.split(seed)
             if protocol == "apart":
                 part = replace(part, database=np.setdiff1d(part.database, part.train))
+            if known_by is not None:
+                return _without_labels(data, part, settings, seed, order=order, metric=metric)
             return _evaluated(data, part, settings, seed, order=order, figures=figures)
         folds = [
             _evaluated(data, part, settings, seed, order=order, figures=False)
@@ -140,9 +160,13 @@ def kept(
 
 
 def record_key(
-    settings: Settings, seed: int, protocol: str = "paper", order: Order = "nested"
+    settings: Settings,
+    seed: int,
+    protocol: str = "paper",
+    order: Order = "nested",
+    metric: Metric | None = None,
 ) -> str:
-    """Return what a record is found by.
+    """Return what a record is found by; `metric` is that of true neighbours, without labels.
 
     Example:
         >>> record_key({"method": "lsh", "n_bits": 64}, 0)
@@ -151,6 +175,7 @@ def record_key(
     digest = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:8]
     kind = "" if protocol == "paper" else f"{protocol}-"
     end = "" if order == "nested" else f"-{order}"
+    end += "" if metric is None else f"-{metric}"
     return f"{kind}{settings['method']}-{settings.get('n_bits', 0)}-{digest}-seed{seed}{end}"
 
 
@@ -207,8 +232,9 @@ def _only_writer(folder: Path) -> Iterator[None]:
 def _evaluated(
     data: Dataset, part: Split, settings: Settings, seed: int, *, order: Order, figures: bool
 ) -> Record:
-    if settings["method"] == L2:
-        metrics, digest = evaluate_l2(data, part, at=AT)
+    raw = _metric_of(settings)
+    if raw is not None:
+        metrics, digest = evaluate_raw(data, part, at=AT, metric=raw)
         return {"metrics": metrics, "split_hash": digest, "fit_seconds": 0.0}
     method = built(settings, seed, METHODS)
     with warnings.catch_warnings():
@@ -219,9 +245,45 @@ def _evaluated(
         "split_hash": found.split_hash,
         "fit_seconds": round(found.fit_seconds, 2),
         "stored_bits": _stored_bits(found.database_codes),
-        "parameters": method.stored_parameters(),
+        "parameters": _parameters(method, settings),
     }
     return made | ({"figures": _figures(part, found, order)} if figures else {})
+
+
+def _without_labels(
+    data: Dataset, part: Split, settings: Settings, seed: int, *, order: Order, metric: Metric
+) -> Record:
+    raw = _metric_of(settings)
+    if raw is not None:
+        metrics, digest = evaluate_vectors_by_neighbours(
+            data, part, ranked_by=raw, at=AT_NEIGHBOURS, metric=metric
+        )
+        return {"metrics": metrics, "split_hash": digest, "fit_seconds": 0.0}
+    method = built(settings, seed, METHODS)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConstantColumnWarning)
+        found = evaluate_method_by_neighbours(
+            method, data, part, radii=RADII, at=AT_NEIGHBOURS, order=order, metric=metric
+        )
+    return {
+        "metrics": found.metrics,
+        "split_hash": found.split_hash,
+        "fit_seconds": round(found.fit_seconds, 2),
+        "stored_bits": _stored_bits(found.database_codes),
+        "parameters": _parameters(method, settings),
+    }
+
+
+def _metric_of(settings: Settings) -> Metric | None:
+    """Return the metric that ranks vectors themselves; None if the settings are of a method."""
+    return next((metric for metric in METRICS if metric == settings["method"]), None)
+
+
+def _parameters(method: Any, settings: Settings) -> Record:  # noqa: ANN401 - any method
+    """Return the parameters of a method; of a user's own those that were set."""
+    if own_methods.is_path(settings["method"]):
+        return {key: value for key, value in settings.items() if key not in {"method", "source"}}
+    return dict(method.stored_parameters())
 
 
 def built(settings: Settings, seed: int, known: Mapping[str, type[Any]]) -> Any:  # noqa: ANN401 - any method
@@ -237,8 +299,12 @@ def built(settings: Settings, seed: int, known: Mapping[str, type[Any]]) -> Any:
         InvalidInputError: The method, or one of its parameters, is unknown.
     """
     name, parameters = settings["method"], {k: v for k, v in settings.items() if k != "method"}
+    if isinstance(name, str) and own_methods.is_path(name):
+        parameters.pop("source", None)  # which only tells records of different sources apart
+        own = own_methods.made(own_methods.load_class(name), name, parameters | {"seed": seed})
+        return own_methods.Checked(own, name)
     if name not in known:
-        raise unknown_name("method", str(name), (*known, L2))
+        raise unknown_name("method", str(name), (*known, *RAW))
     kind = known[name]
     unknown = sorted(set(parameters) - set(kind().get_params()))
     if unknown:
@@ -249,6 +315,38 @@ def built(settings: Settings, seed: int, known: Mapping[str, type[Any]]) -> Any:
         if isinstance(value, dict) and "method" in value
     }
     return kind(**(parameters | parts), seed=seed)
+
+
+def named(settings: Settings) -> str:
+    """Return how a table calls a method with these settings.
+
+    Example:
+        >>> named({"method": "agh", "n_bits": 48, "n_layers": 2}), named({"method": "l2"})
+        ('AGH2', 'L2')
+        >>> named({"method": "mine.hashing:MyHash", "n_bits": 48, "source": "30c1e098"})
+        'MyHash'
+        >>> bucket, rank = {"method": "classcode", "levels": 3}, {"method": "itq"}
+        >>> named({"method": "nested", "bucket": bucket, "rank": rank, "n_bits": 64})
+        'Nested (ClassCode, levels 3; ITQ)'
+    """
+    method = settings["method"]
+    if method in METHODS:
+        name = METHODS[method].__name__
+    else:
+        name = RAW.get(method) or method.rpartition(":")[2]
+    if method == "agh":
+        name += str(settings.get("n_layers", 1))
+    parts = [named(value) for value in settings.values() if isinstance(value, dict)]
+    if parts:
+        name += f" ({'; '.join(parts)})"
+    rest = [
+        f"{key} {value:g}" if isinstance(value, float) else f"{key} {value}"
+        for key, value in settings.items()
+        if key not in {"method", "n_bits", "source"}
+        and not (key == "n_layers" and method == "agh")
+        and not isinstance(value, dict)
+    ]
+    return f"{name}, {', '.join(rest)}" if rest else name
 
 
 def _stored_bits(codes: Codes) -> int:

@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score
 
-from kinhash import metrics
 from kinhash.codes import Codes
 from kinhash.errors import InvalidInputError
 from kinhash.metrics import (
@@ -25,6 +24,7 @@ from kinhash.metrics import (
     precision_recall_curve,
     radius_aware_precision,
     ranking_curve,
+    retrieval,
 )
 
 # Each item of a tiny database as (distance to the query, is relevant); 6! = 720 orders at most.
@@ -356,7 +356,7 @@ def test_pairs_of_distances_are_counted_a_few_queries_at_a_time(order, own, monk
     if own is not None:
         own = np.tile(own, 8)
     whole = evaluate_codes(*problem, own=own, order=order)
-    monkeypatch.setattr(metrics, "CHUNK_BYTES", 20 * 300 * 3)
+    monkeypatch.setattr(retrieval, "CHUNK_BYTES", 20 * 300 * 3)
     tables = list(pair_tables(*problem, own=own))
     assert max(len(table.queries) for table in tables) == 3
     assert sorted(np.concatenate([table.queries for table in tables])) == list(range(40))
@@ -510,28 +510,6 @@ def test_a_curve_is_a_mean_over_queries_with_something_to_find():
     assert none.tolist() == [0, 0]
 
 
-@pytest.mark.parametrize("tagged", [False, True])
-def test_vectors_are_ranked_by_distance(tagged):
-    rng = np.random.default_rng(3)
-    queries, database = rng.normal(size=(9, 4)), rng.normal(size=(50, 4))
-    if tagged:
-        query_labels, labels = rng.random((9, 3)) < 0.5, rng.random((50, 3)) < 0.3
-        related = (query_labels[:, None] & labels[None]).any(axis=2)
-    else:
-        query_labels, labels = rng.integers(0, 3, 9), rng.integers(0, 3, 50)
-        related = query_labels[:, None] == labels
-    expected, first = [], []
-    for query, row in zip(queries, related, strict=True):
-        ranked = row[np.argsort([math.dist(query, item) for item in database])].tolist()
-        first.append(sum(ranked[:5]) / 5)
-        if any(ranked):
-            expected.append(naive_average_precision(ranked))
-    result = evaluate_vectors(queries, query_labels, database, labels, at=[5])
-    assert result["map"] == pytest.approx(np.mean(expected), rel=1e-6)
-    assert result["mp@5"] == pytest.approx(np.mean(first))
-    assert list(result) == ["map", "map@5", "mp@5"]
-
-
 @pytest.mark.parametrize("signed", [False, True])
 @pytest.mark.parametrize("tagged", [False, True])
 def test_a_querys_own_item_is_left_out_as_if_deleted(tagged, signed):
@@ -564,40 +542,6 @@ def test_a_querys_own_item_is_left_out_as_if_deleted(tagged, signed):
     assert result["unique_codes"] == codes.n_unique
 
 
-@pytest.mark.parametrize("sparse", [False, True])
-def test_vectors_leave_a_querys_own_item_out(sparse):
-    rng = np.random.default_rng(6)
-    vectors, labels = rng.normal(size=(30, 4)), rng.integers(0, 3, 30)
-    vectors[rng.random(vectors.shape) < 0.5] = 0
-    chosen = np.array([4, 29, 0])
-    given = scipy.sparse.csr_array(vectors) if sparse else vectors
-    result = evaluate_vectors(given[chosen], labels[chosen], given, labels, own=chosen, at=[3])
-    alone = [
-        evaluate_vectors(
-            vectors[[row]],
-            labels[[row]],
-            np.delete(vectors, row, axis=0),
-            np.delete(labels, row),
-            at=[3],
-        )
-        for row in chosen
-    ]
-    for name, value in result.items():
-        assert value == pytest.approx(np.mean([one[name] for one in alone])), name
-
-
-def test_sparse_vectors_are_ranked_as_dense_ones():
-    rng = np.random.default_rng(8)
-    dense = rng.normal(size=(40, 9)) * (rng.random((40, 9)) < 0.3)
-    labels = rng.random((40, 3)) < 0.5
-    parts = dense[:10], labels[:10], dense[10:], labels[10:]
-    expected = evaluate_vectors(*parts, at=[5])
-    sparse = [
-        scipy.sparse.csr_matrix(part) if at % 2 == 0 else part for at, part in enumerate(parts)
-    ]
-    assert evaluate_vectors(*sparse, at=[5]) == pytest.approx(expected)
-
-
 @pytest.mark.parametrize(
     ("own", "message"),
     [
@@ -619,11 +563,6 @@ def test_an_own_item_must_leave_something_to_search():
     codes = Codes.from_dense([[0, 1]])
     with pytest.raises(InvalidInputError, match="`own` leaves nothing to search"):
         evaluate_codes(codes, [0], codes, [0], own=[0])
-
-
-def test_vectors_of_other_widths_are_refused():
-    with pytest.raises(InvalidInputError, match=r"shapes \(2, 3\) and \(2, 4\)"):
-        evaluate_vectors(np.zeros((2, 3)), [0, 1], np.zeros((2, 4)), [0, 1])
 
 
 def test_default_radii_and_lengths_are_the_papers():
@@ -851,6 +790,6 @@ def test_a_ranking_must_be_a_bool_matrix(relevant):
 
 
 def test_docstring_examples_run():
-    result = doctest.testmod(metrics)
+    result = doctest.testmod(retrieval)
     assert result.attempted > 0
     assert result.failed == 0

@@ -12,15 +12,14 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse
 from scipy.special import digamma
 
 from kinhash import _native
 from kinhash.arguments import check_choice, default_threads
-from kinhash.arrays import Array, Integers, Matrix, Vectors
+from kinhash.arrays import Array, Integers
 from kinhash.codes import ORDERS, Codes, Order
 from kinhash.errors import InvalidInputError, unknown_name
-from kinhash.labels import check_complete, class_numbers, joined, label_array, missing_rows
+from kinhash.metrics.checks import checked_integers, checked_labels, checked_own, mean_of_known
 
 CHUNK_BYTES = 64 * 2**20  # of tables of pairs of distances
 
@@ -84,8 +83,8 @@ def evaluate_codes(
         >>> result["precision@r0"], result["mp@1"], result["unique_codes"]
         (0.6666666666666666, 0.6666666666666666, 2.0)
     """
-    radii = _checked_integers("radii", radii, least=0)
-    at = _checked_integers("at", at, least=1)
+    radii = checked_integers("radii", radii, least=0)
+    at = checked_integers("at", at, least=1)
     check_choice("order", order, ORDERS)
     n_all, n_relevant = distance_table(query_codes, query_labels, db_codes, db_labels, own=own)
     n_stranded = int(np.sum(n_relevant.sum(axis=1) == 0))
@@ -102,18 +101,18 @@ def evaluate_codes(
     else:
         everyone = np.arange(len(query_codes))
         ranked = _ranking_measures([(everyone, n_all, n_relevant)], len(query_codes), at)
-    result = {name: _mean_of_known(ranked[name]) for name in ("map", "map_best", "map_worst")}
+    result = {name: mean_of_known(ranked[name]) for name in ("map", "map_best", "map_worst")}
     result["ramap"] = float(radius_aware_precision(n_all, n_relevant).mean())
     for k in at:
-        result[f"map@{k}"] = _mean_of_known(ranked[f"map@{k}"])
+        result[f"map@{k}"] = mean_of_known(ranked[f"map@{k}"])
         result[f"mp@{k}"] = float(ranked[f"mp@{k}"].mean())
     for radius in radii:
         precisions, recalls = precision_recall_at_radius(n_all, n_relevant, radius)
-        precision, recall = float(precisions.mean()), _mean_of_known(recalls)
+        precision, recall = float(precisions.mean()), mean_of_known(recalls)
         n_retrieved = n_all[:, : radius + 1].sum(axis=1)
         result[f"precision@r{radius}"] = precision
         result[f"recall@r{radius}"] = recall
-        result[f"f1@r{radius}"] = _f1(precision, recall)
+        result[f"f1@r{radius}"] = f1_of(precision, recall)
         result[f"empty@r{radius}"] = float(np.mean(n_retrieved == 0))
         result[f"mean_matches@r{radius}"] = float(n_retrieved.mean())
     n_active = db_codes.n_active
@@ -142,22 +141,22 @@ def distance_table(
         d and `farthest` is `n_bucket_bits`, or twice that for signed codes.
     """
     query_codes.check_comparable(db_codes, "`query_codes`", "the database")
-    query_labels, db_labels = _checked_labels(
+    query_labels, db_labels = checked_labels(
         query_labels, len(query_codes), db_labels, len(db_codes)
     )
-    left_out = _checked_own(own, len(query_codes), len(db_codes))
+    left_out = checked_own(own, len(query_codes), len(db_codes))
     # Items that share a code share a distance: measure it once and weigh it by their number.
-    words, code_of_item = _different(db_codes.words)
-    n_distances = _farthest(db_codes) + 1
-    n_all = _counts_by_distance(query_codes.words, words, np.bincount(code_of_item), n_distances)
+    words, code_of_item = different_rows(db_codes.words)
+    n_distances = farthest_distance(db_codes) + 1
+    n_all = counts_by_distance(query_codes.words, words, np.bincount(code_of_item), n_distances)
     if left_out is not None:
-        to_own = _n_differing(query_codes.words, db_codes.words[left_out])
+        to_own = n_differing_bits(query_codes.words, db_codes.words[left_out])
         n_all[np.arange(len(n_all)), to_own] -= 1
     n_relevant = np.empty_like(n_all)
-    for queries, relevant in _relevant_items(query_labels, db_labels):
+    for queries, relevant in relevant_items(query_labels, db_labels):
         n_items = np.bincount(code_of_item[relevant], minlength=len(words))
         used = np.flatnonzero(n_items)
-        n_relevant[queries] = _counts_by_distance(
+        n_relevant[queries] = counts_by_distance(
             query_codes.words[queries], words[used], n_items[used], n_distances
         )
         if left_out is not None:
@@ -194,18 +193,18 @@ def pair_tables(
     worth of pairs where that is more: there are as many as database codes at most.
     """
     query_codes.check_comparable(db_codes, "`query_codes`", "the database")
-    query_labels, db_labels = _checked_labels(
+    query_labels, db_labels = checked_labels(
         query_labels, len(query_codes), db_labels, len(db_codes)
     )
-    left_out = _checked_own(own, len(query_codes), len(db_codes))
+    left_out = checked_own(own, len(query_codes), len(db_codes))
     n_words = db_codes.words.shape[1]
-    both, code_of_item = _different(np.hstack([db_codes.words, db_codes.rank_words]))
+    both, code_of_item = different_rows(np.hstack([db_codes.words, db_codes.rank_words]))
     words, ranks = (np.ascontiguousarray(part) for part in np.hsplit(both, [n_words]))
     n_items = np.bincount(code_of_item)
     base = 64 * ranks.shape[1] + 1  # a key is distance * base + rank distance
     width = min(len(both), (64 * n_words + 1) * base)
     step = max(1, CHUNK_BYTES // (20 * width))
-    for queries, relevant in _relevant_items(query_labels, db_labels):
+    for queries, relevant in relevant_items(query_labels, db_labels):
         n_hits = np.bincount(code_of_item[relevant], minlength=len(both))
         chosen = np.flatnonzero(queries)
         for start in range(0, len(chosen), step):
@@ -228,8 +227,10 @@ def pair_tables(
             keys, n_all, n_relevant = (part[:, :n_used] for part in (keys, n_all, n_relevant))
             if left_out is not None:
                 items = left_out[rows]
-                own_keys = base * _n_differing(query_codes.words[rows], db_codes.words[items])
-                own_keys += _n_differing(query_codes.rank_words[rows], db_codes.rank_words[items])
+                own_keys = base * n_differing_bits(query_codes.words[rows], db_codes.words[items])
+                own_keys += n_differing_bits(
+                    query_codes.rank_words[rows], db_codes.rank_words[items]
+                )
                 at = np.arange(len(rows)), np.argmax(keys == own_keys[:, None], axis=1)
                 n_all[at] -= 1
                 n_relevant[at] -= relevant[items]
@@ -293,7 +294,7 @@ def average_precision(
         start = n_before + skipped
         harmonic = digamma(start + n_hits + 1.0) - digamma(start + 1.0)
         total = (n_hits + (hits_before - start) * harmonic).sum(axis=1)
-    return _ratio(total, _capped(n_relevant.sum(axis=1), at), empty=np.nan)
+    return ratio(total, _capped(n_relevant.sum(axis=1), at), empty=np.nan)
 
 
 def _expected_precisions(
@@ -323,7 +324,7 @@ def radius_aware_precision(n_all: Array, n_relevant: Array) -> Array:
         n_all: Items at each distance, `(n_queries, n_distances)`, column d for distance d.
         n_relevant: Relevant ones among them, same shape.
     """
-    precisions = _ratio(np.cumsum(n_relevant, axis=1), np.cumsum(n_all, axis=1), empty=0.0)
+    precisions = ratio(np.cumsum(n_relevant, axis=1), np.cumsum(n_all, axis=1), empty=0.0)
     mean: Array = precisions.mean(axis=1)
     return mean
 
@@ -375,7 +376,7 @@ def ranking_curve(
         order: Of the ranking.
     """
     check_choice("order", order, ORDERS)
-    farthest = _farthest(db_codes)
+    farthest = farthest_distance(db_codes)
     radius = farthest if max_radius is None else min(max_radius, farthest)
     levels = np.arange(1, n_levels + 1) / n_levels
     precisions = np.empty((len(query_codes), n_levels))
@@ -423,8 +424,8 @@ def precision_at_k(n_all: Array, n_relevant: Array, k: int) -> Array:
     Returns:
         float64, `(n_queries,)`: relevant ones among the first k, over min(k, number of items).
     """
-    hits = (n_relevant * _ratio(_counted(n_all, k), n_all, empty=0.0)).sum(axis=1)
-    return _ratio(hits, _capped(n_all.sum(axis=1), k), empty=0.0)
+    hits = (n_relevant * ratio(_counted(n_all, k), n_all, empty=0.0)).sum(axis=1)
+    return ratio(hits, _capped(n_all.sum(axis=1), k), empty=0.0)
 
 
 def precision_recall_at_radius(n_all: Array, n_relevant: Array, radius: int) -> tuple[Array, Array]:
@@ -441,8 +442,8 @@ def precision_recall_at_radius(n_all: Array, n_relevant: Array, radius: int) -> 
     """
     n_retrieved = n_all[:, : radius + 1].sum(axis=1)
     n_hits = n_relevant[:, : radius + 1].sum(axis=1)
-    precision = _ratio(n_hits, n_retrieved, empty=0.0)
-    return precision, _ratio(n_hits, n_relevant.sum(axis=1), empty=np.nan)
+    precision = ratio(n_hits, n_retrieved, empty=0.0)
+    return precision, ratio(n_hits, n_relevant.sum(axis=1), empty=np.nan)
 
 
 def average_precision_of_ranking(relevant: npt.ArrayLike, *, at: int | None = None) -> Array:
@@ -475,74 +476,10 @@ def average_precision_of_ranking(relevant: npt.ArrayLike, *, at: int | None = No
     for row, hits in enumerate(relevant):
         positions = np.flatnonzero(hits[:at]) + 1
         totals[row] = np.sum(np.arange(1, len(positions) + 1) / positions)
-    return _ratio(totals, _capped(relevant.sum(axis=1), at), empty=np.nan)
+    return ratio(totals, _capped(relevant.sum(axis=1), at), empty=np.nan)
 
 
-def evaluate_vectors(
-    query_vectors: Vectors,
-    query_labels: npt.ArrayLike,
-    db_vectors: Vectors,
-    db_labels: npt.ArrayLike,
-    *,
-    at: Sequence[int] = (10, 5000),
-    own: npt.ArrayLike | None = None,
-) -> dict[str, float]:
-    """Return `map`, `map@{k}` and `mp@{k}` of ranking by Euclidean distance: the baseline "L2".
-
-    Takes and gives what `evaluate_codes` does; rankings are strict, and every item is ranked.
-
-    Args:
-        query_vectors: `(n_queries, d)`, an array or a sparse matrix, which never becomes dense.
-        query_labels: As in `evaluate_codes`.
-        db_vectors: `(n, d)`, likewise.
-        db_labels: As in `evaluate_codes`.
-        at: Ranking lengths, each at least 1.
-        own: As in `evaluate_codes`.
-    """
-    at = _checked_integers("at", at, least=1)
-    queries, database = _float_rows(query_vectors), _float_rows(db_vectors)
-    if queries.ndim != 2 or database.ndim != 2 or queries.shape[1] != database.shape[1]:
-        raise InvalidInputError(
-            "`query_vectors` and `db_vectors` must be two-dimensional and of one width, got "
-            f"shapes {queries.shape} and {database.shape}."
-        )
-    n = database.shape[0]
-    query_labels, db_labels = _checked_labels(query_labels, queries.shape[0], db_labels, n)
-    left_out = _checked_own(own, queries.shape[0], n)
-    if _is_sparse(database):
-        lengths = np.asarray(database.multiply(database).sum(axis=1)).ravel()
-        columns = database.T.tocsr()  # once: each product would turn it around again
-    else:
-        lengths = np.square(database).sum(axis=1)
-        columns = database.T
-    names = ["map", *(f"{kind}@{k}" for k in at for kind in ("map", "mp"))]
-    found: dict[str, list[Array]] = {name: [] for name in names}
-    for same, relevant in _relevant_items(query_labels, db_labels):
-        for rows in np.array_split(np.flatnonzero(same), max(1, int(same.sum()) // 64)):
-            products = queries[rows] @ columns
-            products = products.toarray() if _is_sparse(products) else products
-            order = np.argsort(lengths - 2 * products, axis=1, kind="stable")
-            if left_out is not None:
-                order = order[order != left_out[rows, None]].reshape(len(rows), n - 1)
-            ranked = relevant[order]
-            found["map"].append(average_precision_of_ranking(ranked))
-            for k in at:
-                found[f"map@{k}"].append(average_precision_of_ranking(ranked, at=k))
-                found[f"mp@{k}"].append(ranked[:, :k].mean(axis=1))
-    return {name: _mean_of_known(np.concatenate(parts)) for name, parts in found.items()}
-
-
-def _is_sparse(vectors: object) -> bool:
-    return bool(scipy.sparse.issparse(vectors))
-
-
-def _float_rows(vectors: Matrix) -> Matrix:
-    if _is_sparse(vectors):
-        return scipy.sparse.csr_array(vectors).astype(np.float32)
-    return np.asarray(vectors, np.float32)
-
-
-def _different(words: Array) -> tuple[Array, Array]:
+def different_rows(words: Array) -> tuple[Array, Array]:
     """Return the different rows of `words`, and which of them each row is."""
     if words.shape[1] == 1:  # as numbers, which is many times faster than as rows
         numbers, row_of = np.unique(words[:, 0], return_inverse=True)
@@ -551,12 +488,12 @@ def _different(words: Array) -> tuple[Array, Array]:
     return rows, row_of.reshape(-1)
 
 
-def _farthest(codes: Codes) -> int:
+def farthest_distance(codes: Codes) -> int:
     """Return the largest distance of two buckets."""
     return codes.n_bucket_bits * (2 if codes.signed else 1)
 
 
-def _n_differing(words: Array, others: Array) -> Array:
+def n_differing_bits(words: Array, others: Array) -> Array:
     """Return the number of differing bits of each pair of rows: int64, `(n,)`."""
     n_differing: Array = np.bitwise_count(words ^ others).sum(axis=1, dtype=np.int64)
     return n_differing
@@ -586,7 +523,7 @@ def _ranking_measures(
     return found
 
 
-def _counts_by_distance(queries: Array, words: Array, n_items: Array, n_distances: int) -> Array:
+def counts_by_distance(queries: Array, words: Array, n_items: Array, n_distances: int) -> Array:
     """Count, for each row of `queries`, the items at each distance; `words[i]` is `n_items[i]`."""
     counts = np.empty((len(queries), 64 * words.shape[1] + 1), np.int64)
     _native.count_distances(
@@ -599,7 +536,7 @@ def _counts_by_distance(queries: Array, words: Array, n_items: Array, n_distance
     return counts[:, :n_distances]
 
 
-def _relevant_items(query_labels: Array, db_labels: Array) -> Iterator[tuple[Array, Array]]:
+def relevant_items(query_labels: Array, db_labels: Array) -> Iterator[tuple[Array, Array]]:
     """Yield a mask of queries with equal labels and a mask of the items relevant to them."""
     if query_labels.ndim == 1:
         for label in np.unique(query_labels):
@@ -623,105 +560,12 @@ def _capped(numbers: Array, at: int | None) -> Array:
     return numbers if at is None else np.minimum(numbers, at)
 
 
-def _ratio(part: Array, whole: Array, *, empty: float) -> Array:
+def ratio(part: Array, whole: Array, *, empty: float) -> Array:
     """Return `part / whole`, and `empty` where `whole` is 0."""
     return np.where(whole > 0, part / np.maximum(whole, 1), empty)
 
 
-def _mean_of_known(values: Array) -> float:
-    """Return the mean without nan; nan where nothing else is left."""
-    known = values[~np.isnan(values)]
-    return float(known.mean()) if len(known) else float("nan")
-
-
-def _f1(precision: float, recall: float) -> float:
+def f1_of(precision: float, recall: float) -> float:
+    """Return the harmonic mean; 0 where both are, and nan where recall is unknown."""
     # Not `> 0`: an unknown recall makes F1 unknown, not 0.
     return 0.0 if precision + recall == 0 else 2 * precision * recall / (precision + recall)
-
-
-def _checked_integers(name: str, values: Sequence[int], *, least: int) -> tuple[int, ...]:
-    if np.ndim(values) != 1 or not all(
-        isinstance(v, (int, np.integer)) and not isinstance(v, bool) and v >= least for v in values
-    ):
-        raise InvalidInputError(
-            f"`{name}` must be a sequence of integers of at least {least}, got {values!r}."
-        )
-    return tuple(int(v) for v in values)
-
-
-def _checked_own(own: npt.ArrayLike | None, n_queries: int, n_items: int) -> Array | None:
-    """Return the row of each query's own item, or say why it cannot be one."""
-    if own is None:
-        return None
-    rows = np.asarray(own)
-    if rows.shape != (n_queries,) or rows.dtype.kind not in "iu":
-        raise InvalidInputError(
-            f"`own` must hold a row number for each of the {n_queries} queries, "
-            f"got {rows.dtype} of shape {rows.shape}."
-        )
-    if n_items < 2:
-        raise InvalidInputError("`own` leaves nothing to search: the database has one item.")
-    if rows.min() < 0 or rows.max() >= n_items:
-        raise InvalidInputError(
-            f"`own` must hold rows of the database, 0 to {n_items - 1}, "
-            f"got {rows.min()} to {rows.max()}."
-        )
-    return rows.astype(np.int64)
-
-
-def _checked_labels(
-    of_queries: npt.ArrayLike, n_queries: int, of_items: npt.ArrayLike, n_items: int
-) -> tuple[Array, Array]:
-    """Return both labels, label matrices as bool, or say why they cannot be compared."""
-    query_labels = label_array("`query_labels`", of_queries)
-    db_labels = label_array("`db_labels`", of_items)
-    for side, labels, n_codes in (("query", query_labels, n_queries), ("db", db_labels, n_items)):
-        if n_codes == 0:
-            raise InvalidInputError(f"`{side}_codes` must hold at least one code, got none.")
-        if _is_sparse(labels):
-            raise InvalidInputError(
-                f"`{side}_labels` must be dense, got a sparse matrix. Pass its toarray()."
-            )
-        if labels.ndim not in (1, 2):
-            raise InvalidInputError(
-                f"`{side}_labels` must have shape (n,) or (n, n_labels), got shape {labels.shape}."
-            )
-        if len(labels) != n_codes:
-            raise InvalidInputError(
-                f"`{side}_labels` have {len(labels)} rows but `{side}_codes` have {n_codes} codes. "
-                "Pass one label, or one row of labels, per code."
-            )
-        items = "the queries" if side == "query" else "the database"
-        drop = f"Drop those rows from `{side}_labels` and from {items}"
-        check_complete(f"`{side}_labels`", missing_rows(labels), drop=drop)
-    if query_labels.ndim != db_labels.ndim or query_labels.shape[1:] != db_labels.shape[1:]:
-        raise InvalidInputError(
-            f"`query_labels` have shape {query_labels.shape} but `db_labels` have shape "
-            f"{db_labels.shape}. Pass class labels for both, or the same label columns for both."
-        )
-    if query_labels.ndim == 2:
-        return _as_bool("query_labels", query_labels), _as_bool("db_labels", db_labels)
-    families = _family(query_labels), _family(db_labels)
-    if families[0] != families[1] and "objects" not in families:
-        raise InvalidInputError(
-            f"`query_labels` are {families[0]} but `db_labels` are {families[1]}. "
-            "Use the same kind for both."
-        )
-    if "objects" in families:
-        numbers = class_numbers(joined([query_labels, db_labels]))
-        return numbers[:n_queries], numbers[n_queries:]
-    return query_labels, db_labels
-
-
-def _as_bool(name: str, labels: Array) -> Array:
-    wrong = (labels != 0) & (labels != 1)
-    if np.any(wrong):
-        raise InvalidInputError(
-            f"`{name}` of shape {labels.shape} must hold only 0 and 1, got {labels[wrong][0]!s}. "
-            "Pass class labels as a 1-dimensional array."
-        )
-    return labels.astype(np.bool_)
-
-
-def _family(labels: Array) -> str:
-    return {"U": "strings", "S": "bytes", "O": "objects"}.get(labels.dtype.kind, "numbers")
