@@ -47,6 +47,8 @@ th.group { text-align: center; color: var(--soft); border-bottom: 1px solid var(
 thead tr:last-child th { border-bottom: 2px solid var(--line); }
 tbody td { border-bottom: 1px solid var(--line); }
 tbody tr.strong td { background: var(--tint); }
+.dot { display: inline-block; width: 0.7em; height: 0.7em; margin-right: 0.5em;
+  border-radius: 50%; }
 .number { text-align: right; }
 pre { background: var(--page); border: 1px solid var(--line); border-radius: 8px;
   padding: 12px 16px; overflow-x: auto; font: 0.9rem/1.6 ui-monospace, monospace; }
@@ -113,8 +115,8 @@ def write_report(
         path: The file; its folder must exist.
         title: The page's heading.
         lead: One or two sentences under it.
-        facts: Large numbers, side by side; the first stands out.
-        sections: The body.
+        facts: Large numbers, side by side below the first section; the first stands out.
+        sections: The body, at least one.
         footer: The last line.
 
     Raises:
@@ -129,9 +131,11 @@ def _page(
     title: str, lead: str, facts: Sequence[Fact], sections: Sequence[Section], footer: str
 ) -> str:
     blocks = [_element("h1", title), f'<p class="lead">{html.escape(lead)}</p>']
+    first, *others = map(_section, sections)
+    blocks.append(first)
     if facts:
         blocks += ['<dl class="facts">', *map(_fact, facts), "</dl>"]
-    blocks += map(_section, sections)
+    blocks += others
     if footer:
         blocks.append(_element("footer", footer))
     body = "\n".join(blocks)
