@@ -38,9 +38,9 @@ figure img { display: block; width: 100%; height: auto; padding: 10px;
   background: #ffffff; border-radius: 8px; }
 figcaption, .note { color: var(--soft); font-size: 0.92rem; max-width: 96ch; margin-top: 10px; }
 .scroll { overflow-x: auto; margin: 16px 0 8px; }
-table { border-collapse: collapse; width: 100%; font-size: 0.84rem;
+table { border-collapse: collapse; width: 100%; font-size: 0.82rem;
   font-variant-numeric: tabular-nums; }
-th, td { padding: 7px 6px; text-align: left; white-space: nowrap; }
+th, td { padding: 7px 5px; text-align: left; white-space: nowrap; }
 th { font-weight: 600; }
 th small { font-weight: 400; color: var(--soft); }
 th.group { text-align: center; color: var(--soft); border-bottom: 1px solid var(--line); }

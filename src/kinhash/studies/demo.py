@@ -433,8 +433,11 @@ def _rivals_sentences(results: Results) -> list[str]:
         for n_bits in _lengths(results) if name != ours else ():
             theirs, our = (results[who, n_bits].metrics for who in (name, ours))
             won = [title(m, " at ") for m in rates if theirs[m] > our[m]]
+            kept = [title(m, " at ") for m in rates if theirs[m] <= our[m]]
             if won:
-                what = "every rate" if len(won) == len(rates) else ", ".join(won)
+                what = ", ".join(won)
+                if len(won) > len(kept):
+                    what = f"every rate{' but ' if kept else ''}{', '.join(kept)}"
                 parts.append(f"with {n_bits} bits in {what}")
         if parts:
             sentences.append(f"{name} is ahead of {ours} {'; '.join(parts)}.")
@@ -448,21 +451,22 @@ def _control_sentence(results: Results) -> str:
         [found.metrics["unique_codes"] for (name, _), found in results.items() if name == kind]
         for kind in (ClassCode.__name__, SparseHash.__name__)
     )
+    few, many = f"{min(ours):.0f}", f"{max(ours):.0f}"
     return (
         f"What {ClassCode.__name__} reaches, class labels alone reach. It has {max(control):.0f} "
         f"different codes and says nothing about items within a class; {SparseHash.__name__} has "
-        f"{min(ours):.0f} to {max(ours):.0f}."
+        f"{few if few == many else f'{few} to {many}'}."
     )
 
 
 def _active_section(results: Results) -> Section:
-    _, long = _lengths(results)
-    codes = {name: results[name, long].database_codes for name in _names(results)}
+    short, _ = _lengths(results)
+    codes = {name: results[name, short].database_codes for name in _names(results)}
     return Section(
         "How sparse the codes are",
         image=plots.data_uri(plots.plot_active_bits(codes)),
         caption=(
-            f"How many bits are active in the codes of the database, of {long} bits, or of the "
+            f"How many bits are active in the codes of the database, of {short} bits, or of the "
             "bucket where there are rank bits. Each method's highest bar has the same height. Two "
             "codes are equal only if every bit agrees."
         ),

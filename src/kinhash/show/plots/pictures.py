@@ -114,7 +114,7 @@ def plot_methods_apart(
             for rank, (row, is_correct) in enumerate(zip(rows, correct, strict=True)):
                 corner = x + left + rank * step, top
                 kind = None if is_correct else "wrong"
-                draw_picture(axes, images[row], *corner, kind, side=0.9 * step)
+                draw_picture(axes, images[row], *corner, kind, side=0.88 * step)
             n_correct = sum(map(bool, correct))
             axes.text(
                 x + left + n_shown * step + 0.04,

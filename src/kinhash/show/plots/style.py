@@ -92,16 +92,17 @@ def draw_picture(
             side,
             fill=False,
             edgecolor=FRAMES[kind],
-            linewidth=3 if side > 0.5 else 1.8,
+            linewidth=3 if side > 0.5 else 1.3,
             linestyle="--" if is_wrong else "-",
         )
     )
     if is_wrong:
         cross = Line2D(
-            [x + 0.84 * side],
-            [y + 0.16 * side],
+            [x + 0.86 * side],
+            [y + 0.14 * side],
             marker="X",
-            markersize=9 if side > 0.5 else 6.5,
+            markersize=9 if side > 0.5 else 5.5,
+            markeredgewidth=1 if side > 0.5 else 0.6,
             color=FRAMES[kind],
             markeredgecolor="white",
         )
