@@ -101,7 +101,7 @@ def plot_words_of_pictures(
     """
     check_any("query_rows", query_rows)
     check_any("words", words)
-    side, left, right, leading, gap = 82.0, 200.0, 776.0, 16.0, 16.0  # points
+    side, left, right, leading, gap = 82.0, 212.0, 776.0, 16.0, 16.0  # points
     look = looks(words)
     lists = [
         [
