@@ -116,7 +116,7 @@ def write_report(
         title: The page's heading.
         lead: One or two sentences under it.
         facts: Large numbers, side by side below the first section; the first stands out.
-        sections: The body, at least one.
+        sections: The body.
         footer: The last line.
 
     Raises:
@@ -131,11 +131,10 @@ def _page(
     title: str, lead: str, facts: Sequence[Fact], sections: Sequence[Section], footer: str
 ) -> str:
     blocks = [_element("h1", title), f'<p class="lead">{html.escape(lead)}</p>']
-    first, *others = map(_section, sections)
-    blocks.append(first)
+    blocks += map(_section, sections[:1])
     if facts:
         blocks += ['<dl class="facts">', *map(_fact, facts), "</dl>"]
-    blocks += others
+    blocks += map(_section, sections[1:])
     if footer:
         blocks.append(_element("footer", footer))
     body = "\n".join(blocks)
