@@ -30,6 +30,10 @@ LOOKS = {
     "SSH": Look("#8c5a2b", "<"),
     "DH": Look("#9aa11f", ">"),
     "Nested": Look("#3b2f8f", "p"),
+    "CSR": Look("#a0005a", "h"),
+    "FlyHash": Look("#5f7f00", "*"),
+    "FSDH": Look("#00788a", "d"),
+    "OrthoHash": Look("#b04a4a", "H"),
     "CMSSH": _CROSS_MODAL_SSH,
     "CM-SSH": _CROSS_MODAL_SSH,
     "CCAITQ": Look("#e69f00", "P"),
@@ -38,12 +42,12 @@ LOOKS = {
 """By the names that tables show; two names of one look are one method, or never in one table."""
 
 _OTHERS = (
-    Look("#a0005a", "h"),
-    Look("#5f7f00", "*"),
-    Look("#00788a", "d"),
-    Look("#b04a4a", "H"),
     Look("#6b5b95", "8"),
     Look("#a58200", "1"),
+    Look("#4f6d3a", "2"),
+    Look("#e377c2", "3"),
+    Look("#2f9ec4", "4"),
+    Look("#7f3b1d", "|"),
 )
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p", "h", "*", "d", "H", "8")
 

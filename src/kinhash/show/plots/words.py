@@ -14,7 +14,7 @@ from kinhash.show.looks import looks
 from kinhash.show.plots.style import FRAMES, INK, SOFT, STYLE, check_any, draw_picture, sheet
 
 _WORD_SIZE = 10.0  # points, of the words that a picture finds
-_TRUTH_SIZE = 7.5  # points, of what a picture shows
+_TRUTH_SIZE = 8.5  # points, of what a picture shows
 _POINTS = 72  # an inch
 _MAX_LINES = 3  # of what a picture shows
 
