@@ -88,6 +88,6 @@ def test_the_demo_runs_end_to_end(run, tmp_path):
     done = run("demo", "--out", tmp_path / "demo", "--format", "json")
     assert done.code == 0
     methods = {row["method"] for row in json.loads(done.out)}
-    assert methods == {"SparseHash", "NNHash", "LSH", "ClassCode"}
+    assert methods == {"SparseHash", "NNHash", "LSH", "ClassCode", "L2", "cosine"}
     assert kinhash.load(tmp_path / "demo" / "model.kinhash").n_bits == 64
     assert "<html" in (tmp_path / "demo" / "report.html").read_text()

@@ -133,3 +133,12 @@ def test_a_failed_write_leaves_the_old_report(path, monkeypatch):
 def test_a_folder_that_is_not_there_is_named(tmp_path):
     with pytest.raises(InvalidInputError, match=r"Cannot write .*nowhere"):
         write_report(tmp_path / "nowhere" / "r.html", title="", lead="", sections=[])
+
+
+def test_large_numbers_stand_below_the_first_section(tmp_path):
+    page = written(
+        tmp_path / "page.html",
+        facts=[Fact("Name", "42 %", "Note")],
+        sections=[Section("The first"), Section("The second")],
+    )
+    assert page.index("The first") < page.index("42 %") < page.index("The second")

@@ -11,6 +11,7 @@ import pytest
 
 import kinhash.show.tables
 from kinhash.errors import InvalidInputError
+from kinhash.show.looks import LOOKS
 from kinhash.show.tables import heading, html_table, render, show, title
 
 ROWS = [
@@ -165,6 +166,14 @@ def test_an_html_table_groups_columns_of_one_radius():
 def test_chosen_rows_of_an_html_table_stand_out():
     lines = list(ET.fromstring(html_table(ROWS, strong="LSH")).iter("tr"))  # noqa: S314 - our own
     assert [line.get("class") for line in lines] == [None, None, None, "strong"]
+
+
+def test_methods_of_an_html_table_have_the_colour_of_the_figures():
+    rows = [{"method": "LSH, seed 3", "n_bits": 8}, {"method": "unheard of", "n_bits": 8}]
+    text = html_table(rows)
+    assert text.count('class="dot"') == 1
+    dot = f'<span class="dot" style="background:{LOOKS["LSH"].colour}"></span>'
+    assert f"<td>{dot}LSH, seed 3</td>" in text
 
 
 def test_an_html_table_escapes_keys_and_values():

@@ -31,21 +31,35 @@ def test_the_demo_leaves_a_report_and_a_model_and_nothing_else(finished):
     assert result.model == folder / "model.kinhash"
 
 
-def test_the_rows_cover_all_methods_and_lengths(finished):
+def test_the_rows_cover_all_methods_and_lengths_and_the_vectors_themselves(finished):
     result, _ = finished
     assert [(row["method"], row["n_bits"]) for row in result.rows] == [
         ("SparseHash", 16),
         ("SparseHash", 32),
-        ("SparseHash", 64),
         ("NNHash", 16),
         ("NNHash", 32),
         ("LSH", 16),
         ("LSH", 32),
         ("ClassCode", 16),
         ("ClassCode", 32),
+        ("L2", None),
+        ("cosine", None),
     ]
     for row in result.rows:
         assert 0 < row["map"] <= 1
+        assert 0 < row["mp@10"] <= 1
+
+
+def test_cosine_ranks_by_the_angle(finished):
+    rows = {row["method"]: row for row in finished[0].rows}
+    data = load_dataset("digits")
+    part, labels = data.split(0), data.labels
+    vectors = data.vectors.astype(float)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    nearest = np.argsort(-(vectors[part.query] @ vectors[part.database].T), axis=1)[:, :10]
+    right = labels[part.database][nearest] == labels[part.query, None]
+    assert rows["cosine"]["mp@10"] == pytest.approx(right.mean(), abs=1e-3)
+    assert rows["cosine"]["map"] != rows["L2"]["map"]
 
 
 @pytest.mark.parametrize("kind", [demo.SparseHash, demo.NNHash, demo.LSH, demo.ClassCode])
@@ -54,52 +68,108 @@ def test_every_method_has_its_own_defaults(kind):
     assert demo._method(kind, 48, 3, None).get_params() == defaults | {"n_bits": 48, "seed": 3}
 
 
-def test_the_saved_model_gives_the_64_bit_row_again(finished):
+def test_the_saved_model_gives_the_row_of_the_shorter_code_again(finished):
     result, _ = finished
     data = load_dataset("digits")
     found = evaluate_fitted(load(result.model), data, data.split(0))
-    (row,) = [row for row in result.rows if row["n_bits"] == 64]
+    row = result.rows[0]
     for key in row.keys() - {"method", "n_bits"}:
         assert found.metrics[key] == row[key]
 
 
 def test_the_report_is_self_contained_and_has_all_figures(finished):
     page = finished[0].report.read_text(encoding="utf-8")
-    assert page.count("<img ") == 6
-    assert page.count('src="data:image/') == 6
+    assert page.count("<img ") == 4
+    assert page.count('src="data:image/') == 4
     assert not re.search(r"https?://", page)
-    assert page.count("<tr") == 2 + 9
+    assert page.count("<tr") == 2 + 10
 
 
-def test_codes_with_rank_bits_are_shown_by_their_places_in_the_ranking(monkeypatch):
-    # Query 0000|0000; item i has i % 5 rank bits, and a bucket bit from item 200 on.
-    rank = (np.arange(4) < np.arange(250)[:, None] % 5).astype(int)
-    bucket = np.repeat([[0, 0, 0, 0], [1, 0, 0, 0]], [200, 50], axis=0)
-    database = Codes.from_dense(bucket, rank=rank)
-    query = Codes.from_dense(np.zeros((1, 4), int), rank=np.zeros((1, 4), int))
-    drawn = []
-    plot_codes = demo.plots.plot_codes
+def test_the_plate_comes_first(finished):
+    page = finished[0].report.read_text(encoding="utf-8")
+    plate = page.index("Where the methods disagree")
+    assert plate < page.index("<img ") < page.index('class="facts"') < page.index("<table>")
+    assert page.count("<h2>", 0, plate) == 1
 
-    def noted(*arguments):
-        drawn.append(arguments)
-        return plot_codes(*arguments)
 
-    monkeypatch.setattr(demo.plots, "plot_codes", noted)
-    found = Evaluation({}, 1.0, "", query, np.zeros(1), database, np.zeros(250))
-    section = demo._nested_section(found)
-    ((queries, neighbours, labels),) = drawn
-    assert queries == query
-    assert labels == [["no. 1", "no. 10", "no. 50", "no. 100", "no. 200"]]
-    # 40 of the 200 items at distance 0 have each number of rank bits.
-    assert neighbours[0].rank_to_dense().sum(axis=1).tolist() == [0, 0, 1, 2, 4]
-    assert neighbours[0].n_active.tolist() == [0] * 5
-    assert "of which there are 2 here" in section.paragraphs[0]
+def small(n_bits, *, n_rank_bits=0):
+    """Random codes of the digits' queries and database, as an evaluation."""
+    rng = np.random.default_rng(n_bits)
+    data = load_dataset("digits")
+    part = data.split(0)
+
+    def codes(rows):
+        rank = rng.integers(0, 2, (len(rows), n_rank_bits)) if n_rank_bits else None
+        return Codes.from_dense(rng.integers(0, 2, (len(rows), n_bits)), rank=rank)
+
+    query, database = codes(part.query), codes(part.database)
+    labels = data.labels
+    return (
+        data,
+        part,
+        Evaluation({}, 1.0, "", query, labels[part.query], database, labels[part.database]),
+    )
+
+
+def test_answers_are_the_nearest_of_each_method():
+    data, part, found = small(4)
+    answers = demo._answers(data, part, {"LSH": found})
+    assert list(answers) == ["LSH", "L2"]
+    for name, (ids, right) in answers.items():
+        assert ids.shape == right.shape == (len(part.query), 10)
+        assert np.array_equal(right, data.labels[ids] == data.labels[part.query, None])
+        for row in (0, 100):
+            query = part.query[row]
+            if name == "L2":
+                distances = ((data.vectors[part.database] - data.vectors[query]) ** 2).sum(axis=1)
+            else:
+                own, others = found.query_codes.to_dense()[row], found.database_codes.to_dense()
+                distances = (own != others).sum(axis=1)
+            order = np.lexsort((part.database, distances))
+            assert ids[row].tolist() == part.database[order[:10]].tolist()
+
+
+def test_queries_of_the_plate_are_drawn_or_disputed():
+    data, part, found = small(4)
+    answers = demo._answers(data, part, {"LSH": found})
+    queries = demo._queries(answers, data.labels, part)
+    classes = data.labels[part.query]
+    assert queries[:2] == demo.plate_queries(classes)[:2]
+    disputed = queries[2:]
+    assert len({classes[at] for at in disputed}) == len(disputed) == 6
+    n_right = np.array([right.sum(axis=1) for _, right in answers.values()])
+    assert (
+        n_right[:, disputed[0]].var() == np.delete(n_right, queries[:2], axis=1).var(axis=0).max()
+    )
+
+
+@pytest.mark.parametrize("n_rank_bits", [0, 5])
+def test_strips_show_items_at_places_of_the_ranking(n_rank_bits):
+    data, part, found = small(6, n_rank_bits=n_rank_bits)
+    strips = demo._strips(part, found, [3, 40])
+    assert strips.labels == [[f"no. {place}" for place in demo.PLACES]] * 2
+    for at, codes, rows in zip([3, 40], strips.neighbours, strips.rows, strict=True):
+        assert rows[0] == part.query[at]
+        near, far = (
+            (getattr(found.query_codes[at], of)() != getattr(found.database_codes, of)()).sum(
+                axis=1
+            )
+            for of in ("to_dense", "rank_to_dense")
+        )
+        order = np.lexsort((part.database, far, near))
+        chosen = order[[place - 1 for place in demo.PLACES]]
+        assert rows[1:] == part.database[chosen].tolist()
+        assert codes == found.database_codes[chosen]
+    section = demo._codes_section(
+        data, part, {("SparseHash", 6): found, ("NNHash", 6): small(6)[2]}, [3, 40]
+    )
+    assert ("5 bits, the rank bits" in section.paragraphs[0]) == bool(n_rank_bits)
 
 
 def test_progress_goes_from_start_to_end_and_names_what_comes(finished):
     heard = finished[1]
-    assert [done for done, _, _ in heard] == list(range(11))
-    assert {total for _, total, _ in heard} == {10}
+    assert [done for done, _, _ in heard] == list(range(10))
+    assert {total for _, total, _ in heard} == {9}
     assert heard[0][2] == "SparseHash, 16 bits"
 
 
@@ -198,16 +268,43 @@ def test_each_rival_that_is_ahead_has_a_sentence():
     ]
 
 
-def test_the_control_is_explained_by_its_codes():
+def test_what_is_ahead_nearly_everywhere_is_said_briefly():
+    results = {
+        ("SparseHash", 48): made_up(map=0.9),
+        ("SparseHash", 128): made_up(map=0.9),
+        ("LSH", 48): made_up(**dict.fromkeys(scores(DEMO), 0.5)),
+        ("LSH", 128): made_up(),
+    }
+    assert demo._rivals_sentences(results) == [
+        "LSH is ahead of SparseHash with 48 bits in every rate but mAP."
+    ]
+
+
+@pytest.mark.parametrize(("long", "said"), [(68.0, "68 to 72"), (72.0, "72")])
+def test_the_control_is_explained_by_its_codes(long, said):
     results = {
         ("SparseHash", 48): made_up(unique_codes=72.0),
-        ("SparseHash", 128): made_up(unique_codes=68.0),
+        ("SparseHash", 128): made_up(unique_codes=long),
         ("ClassCode", 48): made_up(unique_codes=10.0),
     }
     assert demo._control_sentence(results) == (
         "What ClassCode reaches, class labels alone reach. It has 10 different codes and says "
-        "nothing about items within a class; SparseHash has 68 to 72."
+        f"nothing about items within a class; SparseHash has {said}."
     )
+
+
+def test_the_best_is_named_whoever_it_is():
+    rows = [
+        {"method": "SparseHash", "n_bits": 16, "map": 0.5, "f1@r0": 0.6, "recall@r0": 0.7}
+        | {"precision@r0": 0.8},
+        {"method": "SparseHash", "n_bits": 32, "map": 1.0, "f1@r0": 1.0},
+        {"method": "NNHash", "n_bits": 16, "map": 0.4, "f1@r0": 0.65},
+        {"method": "L2", "n_bits": None, "map": 0.9},
+    ]
+    ours, lookup, ranking, stored = demo._facts(rows, 16, 256)
+    assert ours.value == "70.0\N{NO-BREAK SPACE}%"
+    assert (lookup.value, ranking.value) == ("NNHash", "L2")
+    assert stored.value == "2 bytes"
 
 
 def test_without_a_better_rival_the_report_says_so():

@@ -38,15 +38,17 @@ figure img { display: block; width: 100%; height: auto; padding: 10px;
   background: #ffffff; border-radius: 8px; }
 figcaption, .note { color: var(--soft); font-size: 0.92rem; max-width: 96ch; margin-top: 10px; }
 .scroll { overflow-x: auto; margin: 16px 0 8px; }
-table { border-collapse: collapse; width: 100%; font-size: 0.84rem;
+table { border-collapse: collapse; width: 100%; font-size: 0.82rem;
   font-variant-numeric: tabular-nums; }
-th, td { padding: 7px 6px; text-align: left; white-space: nowrap; }
+th, td { padding: 7px 5px; text-align: left; white-space: nowrap; }
 th { font-weight: 600; }
 th small { font-weight: 400; color: var(--soft); }
 th.group { text-align: center; color: var(--soft); border-bottom: 1px solid var(--line); }
 thead tr:last-child th { border-bottom: 2px solid var(--line); }
 tbody td { border-bottom: 1px solid var(--line); }
 tbody tr.strong td { background: var(--tint); }
+.dot { display: inline-block; width: 0.7em; height: 0.7em; margin-right: 0.5em;
+  border-radius: 50%; }
 .number { text-align: right; }
 pre { background: var(--page); border: 1px solid var(--line); border-radius: 8px;
   padding: 12px 16px; overflow-x: auto; font: 0.9rem/1.6 ui-monospace, monospace; }
@@ -113,7 +115,7 @@ def write_report(
         path: The file; its folder must exist.
         title: The page's heading.
         lead: One or two sentences under it.
-        facts: Large numbers, side by side; the first stands out.
+        facts: Large numbers, side by side below the first section; the first stands out.
         sections: The body.
         footer: The last line.
 
@@ -129,9 +131,10 @@ def _page(
     title: str, lead: str, facts: Sequence[Fact], sections: Sequence[Section], footer: str
 ) -> str:
     blocks = [_element("h1", title), f'<p class="lead">{html.escape(lead)}</p>']
+    blocks += map(_section, sections[:1])
     if facts:
         blocks += ['<dl class="facts">', *map(_fact, facts), "</dl>"]
-    blocks += map(_section, sections)
+    blocks += map(_section, sections[1:])
     if footer:
         blocks.append(_element("footer", footer))
     body = "\n".join(blocks)

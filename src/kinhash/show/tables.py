@@ -14,6 +14,7 @@ import numpy as np
 
 from kinhash.errors import unknown_name
 from kinhash.measures import Unit, is_rate, measure_of
+from kinhash.show.looks import look_of
 
 Row = dict[str, Any]
 Format = Literal["table", "json", "csv"]
@@ -62,7 +63,7 @@ def render(
 
 
 def html_table(rows: Sequence[Row], *, strong: str | None = None) -> str:
-    """Return `rows` as an HTML `<table>`, everything escaped.
+    """Return `rows` as an HTML `<table>`, everything escaped, methods with their colour.
 
     Args:
         rows: As in `render`; numbers are shown as in its "table".
@@ -73,11 +74,18 @@ def html_table(rows: Sequence[Row], *, strong: str | None = None) -> str:
     for row in rows:
         mark = ' class="strong"' if keys and row.get(keys[0]) == strong else ""
         cells = "".join(
-            f"<td{_html_class(key, rows)}>{html.escape(show(key, row.get(key)))}</td>"
+            f"<td{_html_class(key, rows)}>{_dot(key, row)}"
+            f"{html.escape(show(key, row.get(key)))}</td>"
             for key in keys
         )
         lines.append(f"<tr{mark}>{cells}</tr>")
     return "\n".join([*lines, "</tbody>", "</table>"])
+
+
+def _dot(key: str, row: Row) -> str:
+    """Return a dot in the colour that the method has in figures; nothing before other values."""
+    look = look_of(str(row.get(key))) if key == "method" else None
+    return f'<span class="dot" style="background:{look.colour}"></span>' if look else ""
 
 
 def show(key: str, value: object) -> str:

@@ -1,35 +1,46 @@
 """The demo: SparseHash, two rivals and a control on digits, and a report with pictures."""
 
 import itertools
+import math
 import time
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
+from kinhash.arrays import Array
+from kinhash.codes import Codes
 from kinhash.datasets import Dataset, Split, load
+from kinhash.datasets.dataset import vectors_of
 from kinhash.errors import ConstantColumnWarning, InvalidInputError
-from kinhash.evaluation.protocol import Evaluation, evaluate_method, recall_against_radius
+from kinhash.evaluation.protocol import (
+    Evaluation,
+    evaluate_l2,
+    evaluate_method,
+    recall_against_radius,
+)
 from kinhash.index.reference import search_top_k
 from kinhash.measures import DEMO, scores
-from kinhash.methods import LSH, ClassCode, HashMethod, Nested, NNHash, SparseHash
+from kinhash.methods import LSH, ClassCode, HashMethod, NNHash, SparseHash
 from kinhash.progress import Report, silent
 from kinhash.show import plots
 from kinhash.show.html import Fact, Section, write_report
 from kinhash.show.tables import Row, title
+from kinhash.studies.disputed import most_disputed
 from kinhash.studies.records import plate_queries
 
 REPORT = "report.html"
 MODEL = "model.kinhash"
 
-MODEL_BITS = 64  # SparseHash's default; this model is saved, and searched for the picture plate
-MAX_RADIUS = 10
+BITS = (64, 128)  # the first is SparseHash's default: this model is saved, and its answers shown
+MAX_RADIUS = 32
 N_NEIGHBOURS = 10
+N_RANDOM, N_DISPUTED = 2, 6  # queries of the plate
 N_STRIP_QUERIES = 3
-N_STRIPS = 5
-RANKED_PLACES = (1, 10, 50, 100, 200)  # in the ranking by both parts of a code
+PLACES = (1, 10, 100, 150, 200, 500)  # in the ranking, of the codes that are shown
+N_LOOKED_UP = 8  # a radius whose number of codes the page tells
 
 KINDS: dict[type[HashMethod], str] = {
     SparseHash: "sparse",
@@ -38,6 +49,7 @@ KINDS: dict[type[HashMethod], str] = {
     ClassCode: "control",
 }
 """The methods, each with its own defaults, and how the page calls them."""
+L2, COSINE = "L2", "cosine"  # rankings by the vectors themselves
 
 Results = Mapping[tuple[str, int], Evaluation]  # by method and bits
 
@@ -48,7 +60,7 @@ class DemoResult:
 
     Attributes:
         report: The HTML file.
-        model: The fitted 64-bit SparseHash, for `kinhash.load` and the command line.
+        model: The fitted SparseHash with the shorter code, for `kinhash.load` and the command line.
         rows: The table of results, for `kinhash.show.tables.render`.
     """
 
@@ -63,7 +75,7 @@ def run_demo(
     seed: int = 0,
     force: bool = False,
     report: Report | None = None,
-    bits: tuple[int, int] = (48, 128),
+    bits: tuple[int, int] = BITS,
     max_steps: int | None = None,
 ) -> DemoResult:
     """Compare SparseHash with rivals and a control on digits, and write a report to `out`.
@@ -93,10 +105,7 @@ def run_demo(
     start = time.perf_counter()
     data = load("digits")
     part = data.split(seed)
-    plan: list[tuple[type[HashMethod], int]] = [
-        *((SparseHash, n_bits) for n_bits in sorted({*bits, MODEL_BITS})),
-        *itertools.product([kind for kind in KINDS if kind is not SparseHash], bits),
-    ]
+    plan = list(itertools.product(KINDS, bits))
     methods: dict[tuple[str, int], HashMethod] = {}
     results: dict[tuple[str, int], Evaluation] = {}
     for done, (kind, n_bits) in enumerate(plan):
@@ -105,25 +114,23 @@ def run_demo(
         methods[key] = _method(kind, n_bits, seed, max_steps)
         results[key] = _evaluated(methods[key], data, part)
     report(len(plan), len(plan) + 1, "drawing")
-    rows = [_row(key, evaluation) for key, evaluation in results.items()]
-    model = methods[SparseHash.__name__, MODEL_BITS]
-    compared = {key: found for key, found in results.items() if key[1] in bits}
+    rows = [*(_row(key, found) for key, found in results.items()), *_vector_rows(data, part)]
+    answers = _answers(data, part, {name: results[name, short] for name in _names(results)})
+    queries = _queries(answers, np.asarray(data.labels), part)
     sections = [
-        _recall_section(compared),
-        _table_section(rows, compared),
-        _plate_section(data, part, results[SparseHash.__name__, MODEL_BITS]),
-        _codes_section(results[SparseHash.__name__, MODEL_BITS]),
-        _nested_section(_evaluated(Nested(n_bits=MODEL_BITS, seed=seed), data, part)),
-        _active_section(compared),
-        _history_section(model),
+        _plate_section(data, part, answers, queries, short),
+        _codes_section(data, part, results, queries[:N_STRIP_QUERIES]),
+        _recall_section(results),
+        _table_section(rows, results),
+        _active_section(results),
         _next_section(seed),
     ]
-    model.save(out / MODEL)
+    methods[SparseHash.__name__, short].save(out / MODEL)
     write_report(
         out / REPORT,
-        title="Do longer codes still find similar items?",
+        title="What does a short code find?",
         lead=_lead(data, part),
-        facts=_facts(compared),
+        facts=_facts(rows, short, vectors_of(data)[0].nbytes),
         sections=sections,
         footer=f"Made by kinhash demo in {time.perf_counter() - start:.0f} seconds, seed {seed}.",
     )
@@ -165,43 +172,214 @@ def _row(key: tuple[str, int], evaluation: Evaluation) -> Row:
     return {"method": key[0], "n_bits": key[1], **measures}
 
 
-def _lead(data: Dataset, part: Split) -> str:
-    return (
-        "kinhash learns codes so that similar items get equal or nearly equal codes: finding them "
-        "is then a lookup. Does that still work when codes get longer? SparseHash learns long "
-        "codes with few active bits. NNHash, a dense network, and LSH, random projections, are "
-        "its rivals here. ClassCode is the control: a classifier's prediction, stored as a code. "
-        f"Each method has its own defaults. The training part has {len(part.train)} labelled "
-        f"images of handwritten {data.name}; {len(part.query)} images that no method has seen "
-        f"search among {len(part.database):,}."
-    )
-
-
-def _facts(results: Results) -> list[Fact]:
-    short, long = _lengths(results)
+def _vector_rows(data: Dataset, part: Split) -> list[Row]:
+    """Return the measures of rankings by the vectors: they have no codes, so no radius either."""
+    vectors = vectors_of(data)
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    # Among vectors of length 1, the order by L2 is that by cosine.
+    on_sphere = replace(data, vectors=vectors / np.maximum(lengths, np.finfo(np.float32).tiny))
     return [
-        Fact(
-            f"{name} ({kind})",
-            " → ".join(_percent(results[name, n].metrics["recall@r0"]) for n in (short, long)),
-            f"recall at radius 0, from {short} to {long} bits",
+        {"method": name, "n_bits": None, **{key: found[key] for key in DEMO if key in found}}
+        for name, found in (
+            (L2, evaluate_l2(data, part)[0]),
+            (COSINE, evaluate_l2(on_sphere, part)[0]),
         )
-        for name, kind in ((kind.__name__, what) for kind, what in KINDS.items())
     ]
 
 
-def _recall_section(results: Results) -> Section:
-    short, long = _lengths(results)
-    curves = {key: recall_against_radius(found, MAX_RADIUS) for key, found in results.items()}
+def _lead(data: Dataset, part: Split) -> str:
+    return (
+        "kinhash learns short codes: similar items get equal or nearly equal ones, so that finding "
+        f"them is a lookup. SparseHash learns here from {len(part.train)} labelled drawings of "
+        f"{data.name}; {len(part.query)} drawings that it has never seen search among "
+        f"{len(part.database):,}. Beside it, each with its own defaults: NNHash, a dense network; "
+        "LSH, random projections; ClassCode, a classifier's prediction stored as a code, which is "
+        "the control; and the vectors themselves, ranked by L2 and by cosine."
+    )
+
+
+def _facts(rows: Sequence[Row], n_bits: int, n_bytes: int) -> list[Fact]:
+    """Return what to take away: of ours, and who is best, whoever that is."""
+    shown = [row for row in rows if row["n_bits"] in (n_bits, None)]
+    (ours,) = [row for row in shown if row["method"] == SparseHash.__name__]
+    lookup, ranking = (
+        max((row for row in shown if key in row), key=lambda row, key=key: row[key])  # type: ignore[misc]
+        for key in ("f1@r0", "map")
+    )
+    return [
+        Fact(
+            f"One lookup of {SparseHash.__name__}",
+            _percent(ours["recall@r0"]),
+            "of all drawings of the query's digit have the query's own code; "
+            f"{_percent(ours['precision@r0'])} of the answers are right",
+        ),
+        Fact("Best by lookup", lookup["method"], f"F1 {_percent(lookup['f1@r0'])} at radius 0"),
+        Fact("Best as a ranking", ranking["method"], f"mAP {_percent(ranking['map'])}"),
+        Fact(
+            "Stored for a drawing",
+            f"{-(-n_bits // 8)} bytes",
+            f"instead of {n_bytes} bytes of its vector",
+        ),
+    ]
+
+
+Answers = Mapping[str, tuple[Array, Array]]  # by method: the rows found, and whether each is right
+
+
+def _answers(data: Dataset, part: Split, results: Mapping[str, Evaluation]) -> Answers:
+    """Return the first answers to all queries; at equal distance the lowest row number is first."""
+    labels, vectors = np.asarray(data.labels), vectors_of(data)
+    rows = {
+        name: search_top_k(found.database_codes, found.query_codes, N_NEIGHBOURS, ids=part.database)
+        for name, found in results.items()
+    }
+    found = {name: matches.ids.reshape(len(part.query), -1) for name, matches in rows.items()}
+    distances = np.stack(
+        [np.square(vectors[part.database] - vectors[row]).sum(axis=1) for row in part.query]
+    )
+    found[L2] = part.database[np.argsort(distances, axis=1, kind="stable")[:, :N_NEIGHBOURS]]
+    return {name: (ids, labels[ids] == labels[part.query, None]) for name, ids in found.items()}
+
+
+def _queries(answers: Answers, labels: Array, part: Split) -> list[int]:
+    """Return the queries of the plate: some drawn at random, then the most disputed."""
+    classes = labels[part.query]
+    drawn = plate_queries(classes)[:N_RANDOM]
+    n_right = {name: right.sum(axis=1) for name, (_, right) in answers.items()}
+    return [*drawn, *most_disputed(n_right, classes, N_DISPUTED, but=drawn)]
+
+
+def _plate_section(
+    data: Dataset, part: Split, answers: Answers, queries: Sequence[int], n_bits: int
+) -> Section:
+    labels = np.asarray(data.labels)[part.query]
+    found = [
+        {name: plots.Found(rows[at], right[at]) for name, (rows, right) in answers.items()}
+        for at in queries
+    ]
+    figure = plots.plot_methods_apart(
+        _on_paper(data),
+        part.query[list(queries)].tolist(),
+        found,
+        [
+            f"{labels[at]}: {'drawn at random' if rank < N_RANDOM else 'disputed'}"
+            for rank, at in enumerate(queries)
+        ],
+    )
     return Section(
-        "What happens to recall when codes get longer",
+        "Where the methods disagree",
+        paragraphs=[_agreement_sentence(answers, n_bits), _rule_sentence(len(queries))],
+        image=plots.data_uri(figure, "png"),
+        caption=(
+            f"Grey frame: the query. Beside it the first {N_NEIGHBOURS} answers of each method and "
+            "how many of them are right. A dashed red frame with a cross: another digit. At equal "
+            "distance the lowest row number comes first."
+        ),
+    )
+
+
+def _agreement_sentence(answers: Answers, n_bits: int) -> str:
+    shares = ", ".join(f"{name} {_percent(right.mean())}" for name, (_, right) in answers.items())
+    agreed = np.all([right.all(axis=1) for _, right in answers.values()], axis=0)
+    return (
+        f"Right among the first {N_NEIGHBOURS} answers to all {len(agreed)} queries, with codes of "
+        f"{n_bits} bits: {shares}. For {_percent(agreed.mean(), 0)} of the queries all answers of "
+        "all methods are right: pictures of these would tell nothing."
+    )
+
+
+def _rule_sentence(n_queries: int) -> str:
+    return (
+        f"So these are chosen by a rule: the first {N_RANDOM} are drawn at random. The other "
+        f"{n_queries - N_RANDOM} are disputed: of all queries, those for which the number of right "
+        "answers varies most between the methods, whichever of them is right; at most one for each "
+        "digit."
+    )
+
+
+def _on_paper(data: Dataset) -> Array:
+    """Return the drawings in dark ink on white paper; the data set has them the other way round."""
+    return 255 - np.asarray(data.images)
+
+
+def _codes_section(data: Dataset, part: Split, results: Results, queries: Sequence[int]) -> Section:
+    short, _ = _lengths(results)
+    strips = {
+        name: _strips(part, results[name, short], queries)
+        for name in (SparseHash.__name__, NNHash.__name__)
+    }
+    figure = plots.plot_codes_beside(strips, _on_paper(data))
+    return Section(
+        "What the codes look like: sparse beside dense",
+        paragraphs=[
+            " ".join(_described(name, results[name, short].database_codes) for name in strips)
+        ],
+        image=plots.data_uri(figure, "png"),
+        caption=(
+            f"The codes of the first {len(queries)} queries above, a cell for each bit, and below "
+            "each query the items at some places of its own ranking. Every red mark is a bit in "
+            "which the item differs from the query, and counts 1 in the distance beside it. Where "
+            "there are rank bits, the distance is that of the bucket + that of the rank bits, and "
+            "the second only orders items at the same first."
+        ),
+    )
+
+
+def _strips(part: Split, evaluation: Evaluation, queries: Sequence[int]) -> plots.Strips:
+    places = [place for place in PLACES if place <= len(evaluation.database_labels)]
+    chosen = np.array(places) - 1
+    asked = evaluation.query_codes[list(queries)]
+    matches = search_top_k(evaluation.database_codes, asked, places[-1])
+    found = [ids[chosen] for ids, _ in matches]
+    return plots.Strips(
+        asked,
+        [evaluation.database_codes[ids] for ids in found],
+        [[f"no. {place}" for place in places]] * len(found),
+        [
+            [int(part.query[at]), *part.database[ids].tolist()]
+            for at, ids in zip(queries, found, strict=True)
+        ],
+    )
+
+
+def _described(name: str, codes: Codes) -> str:
+    """Say in a sentence how sparse the codes are, how many differ, and what rank bits are for."""
+    said = (
+        f"{name} has {codes.n_active.mean():.1f} of {codes.n_bucket_bits} bits active and "
+        f"{codes.n_unique:,} different codes for {len(codes):,} drawings"
+    )
+    if not codes.n_rank_bits:
+        return f"{said}."
+    return (
+        f"{said}: these are its buckets, which alone decide what is found. Its other "
+        f"{codes.n_rank_bits} bits, the rank bits, put what is found in order."
+    )
+
+
+def _recall_section(results: Results) -> Section:
+    short, _ = _lengths(results)
+    curves = {key: recall_against_radius(found, _farthest(found)) for key, found in results.items()}
+    n_near, n_far = (
+        sum(math.comb(short, flips) for flips in range(radius + 1)) for radius in (2, N_LOOKED_UP)
+    )
+    return Section(
+        "What a lookup finds, and what happens to it when codes get longer",
         paragraphs=[_recall_sentence(results), _ranking_sentence(results)],
         image=plots.data_uri(plots.plot_recall_against_radius(curves)),
         caption=(
-            "Recall: the share of all images of the query's class that lie within the radius. "
-            "Radius 0 is a single lookup: the answers are the items with the query's own code. "
-            f"Solid lines and filled marks: {short} bits. Dotted lines and open marks: {long} bits."
+            "Recall: the share of all drawings of the query's digit that lie within the radius, "
+            "which is drawn to its square root. Radius 0 is a single lookup: the answers are the "
+            f"items with the query's own code. Only small radii can be looked up: {short} bits "
+            f"have {n_near:,} codes within 2 bits, and {n_far:,} within {N_LOOKED_UP}. A line that "
+            "starts at the bottom belongs to codes that hardly ever collide; one that runs level "
+            "belongs to codes that are equal or far apart, so that a larger radius finds nothing "
+            "more."
         ),
     )
+
+
+def _farthest(evaluation: Evaluation) -> int:
+    return min(MAX_RADIUS, evaluation.database_codes.n_bucket_bits)
 
 
 def _recall_sentence(results: Results) -> str:
@@ -255,8 +433,11 @@ def _rivals_sentences(results: Results) -> list[str]:
         for n_bits in _lengths(results) if name != ours else ():
             theirs, our = (results[who, n_bits].metrics for who in (name, ours))
             won = [title(m, " at ") for m in rates if theirs[m] > our[m]]
+            kept = [title(m, " at ") for m in rates if theirs[m] <= our[m]]
             if won:
-                what = "every rate" if len(won) == len(rates) else ", ".join(won)
+                what = ", ".join(won)
+                if len(won) > len(kept):
+                    what = f"every rate{' but ' if kept else ''}{', '.join(kept)}"
                 parts.append(f"with {n_bits} bits in {what}")
         if parts:
             sentences.append(f"{name} is ahead of {ours} {'; '.join(parts)}.")
@@ -270,109 +451,24 @@ def _control_sentence(results: Results) -> str:
         [found.metrics["unique_codes"] for (name, _), found in results.items() if name == kind]
         for kind in (ClassCode.__name__, SparseHash.__name__)
     )
+    few, many = f"{min(ours):.0f}", f"{max(ours):.0f}"
     return (
         f"What {ClassCode.__name__} reaches, class labels alone reach. It has {max(control):.0f} "
         f"different codes and says nothing about items within a class; {SparseHash.__name__} has "
-        f"{min(ours):.0f} to {max(ours):.0f}."
-    )
-
-
-def _plate_section(data: Dataset, part: Split, evaluation: Evaluation) -> Section:
-    images, labels = np.asarray(data.images), np.asarray(data.labels)  # digits have both
-    positions = plate_queries(evaluation.query_labels)
-    matches = search_top_k(
-        evaluation.database_codes,
-        evaluation.query_codes[positions],
-        N_NEIGHBOURS,
-        ids=part.database,
-    )
-    queries = part.query[positions]
-    neighbours = [ids for ids, _ in matches]
-    correct = [labels[ids] == labels[query] for query, ids in zip(queries, neighbours, strict=True)]
-    figure = plots.plot_neighbours(images, queries, neighbours, correct)
-    n_correct, n_shown = int(np.sum(np.concatenate(correct))), len(matches.ids)
-    return Section(
-        f"What {SparseHash.__name__} finds with {MODEL_BITS} bits",
-        paragraphs=[f"{n_correct} of the {n_shown} nearest neighbours show the query's digit."],
-        image=plots.data_uri(figure, "png"),
-        caption=(
-            f"The {N_NEIGHBOURS} nearest neighbours of {len(queries)} unseen images. "
-            "Grey frame: the query. Green frame: the same digit. Dashed red frame with a cross: "
-            "another digit. The queries are the first of each of five classes drawn at random, not "
-            "picked. At equal distance the lowest row number comes first."
-        ),
-    )
-
-
-def _codes_section(evaluation: Evaluation) -> Section:
-    queries = evaluation.query_codes[plate_queries(evaluation.query_labels)[:N_STRIP_QUERIES]]
-    neighbours, labels = [], []
-    for query in queries:
-        ids, distances = search_top_k(
-            evaluation.database_codes, query, len(evaluation.database_labels)
-        )[0]
-        # Hundreds of items share the nearest code: the first of each distance shows more.
-        _, first = np.unique(distances, return_index=True)
-        chosen = first[:N_STRIPS]
-        neighbours.append(evaluation.database_codes[ids[chosen]])
-        labels.append([f"no. {place + 1}" for place in chosen])
-    return Section(
-        "What a code looks like",
-        image=plots.data_uri(plots.plot_codes(queries, neighbours, labels), "png"),
-        caption=(
-            f"The codes of {len(queries)} of these queries, a cell for each bit, and below each "
-            f"query the first item of the {N_STRIPS} smallest distances that occur, with its place "
-            "in the ranking. Every orange mark is a bit in which the two codes differ, and counts "
-            "1 in the distance."
-        ),
-    )
-
-
-def _nested_section(evaluation: Evaluation) -> Section:
-    queries = evaluation.query_codes[plate_queries(evaluation.query_labels)[:N_STRIP_QUERIES]]
-    matches = search_top_k(evaluation.database_codes, queries, RANKED_PLACES[-1])
-    chosen = np.array(RANKED_PLACES) - 1
-    neighbours = [evaluation.database_codes[ids[chosen]] for ids, _ in matches]
-    labels = [[f"no. {place}" for place in RANKED_PLACES]] * len(queries)
-    n_codes = evaluation.database_codes.n_unique
-    said = (
-        f"{Nested.__name__} writes two codes one after the other: a bucket, of which there are "
-        f"{n_codes} here, and rank bits. A radius sees the bucket alone; rank bits put what is "
-        "found in order."
-    )
-    return Section(
-        "An order among items in one bucket",
-        paragraphs=[said],
-        image=plots.data_uri(plots.plot_codes(queries, neighbours, labels), "png"),
-        caption=(
-            f"The same queries with {evaluation.query_codes.n_bits} bits of {Nested.__name__}, and "
-            "below each query items from its ranking, with their places in it. At equal distance, "
-            "orange marks among the rank bits become more from top to bottom."
-        ),
+        f"{few if few == many else f'{few} to {many}'}."
     )
 
 
 def _active_section(results: Results) -> Section:
-    _, long = _lengths(results)
-    codes = {name: results[name, long].database_codes for name in _names(results)}
+    short, _ = _lengths(results)
+    codes = {name: results[name, short].database_codes for name in _names(results)}
     return Section(
         "How sparse the codes are",
         image=plots.data_uri(plots.plot_active_bits(codes)),
         caption=(
-            f"How many of the {long} bits are active in the codes of the database. Two codes are "
-            "equal only if every bit agrees."
-        ),
-    )
-
-
-def _history_section(model: HashMethod) -> Section:
-    return Section(
-        "How the codes were learned",
-        image=plots.data_uri(plots.plot_history(model.history_)),
-        caption=(
-            f"{type(model).__name__}, {MODEL_BITS} bits, on held-out training images. The loss "
-            "pulls similar pairs together, pushes dissimilar pairs apart, and makes active bits "
-            "costly. The fewer codes are unique, the more items share one."
+            f"How many bits are active in the codes of the database, of {short} bits, or of the "
+            "bucket where there are rank bits. Each method's highest bar has the same height. Two "
+            "codes are equal only if every bit agrees."
         ),
     )
 
@@ -381,7 +477,7 @@ def _next_section(seed: int) -> Section:
     return Section(
         "Go on from here",
         paragraphs=[
-            f"The {MODEL_BITS}-bit model lies beside this report. In that folder:",
+            f"The model of {SparseHash.__name__} lies beside this report. In that folder:",
         ],
         commands=[
             f"kinhash info {MODEL}",

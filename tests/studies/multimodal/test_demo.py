@@ -62,7 +62,9 @@ def test_the_report_is_self_contained_and_says_that_the_texts_are_made_up(finish
     assert page.count("<img ") == page.count('src="data:image/') == 2
     assert "http" not in page.replace("http://www.w3.org", "")
     assert "The texts are made up for this demo, with a fixed seed" in page
-    assert "CM-SSH above, ours below" in page
+    plate, table = page.index("Words find pictures</h2>"), page.index("<table>")
+    assert plate < page.index('class="facts"') < table, "the plate comes first"
+    assert "Words that say nothing of a digit, such as big or thin, are left out" in page
     assert "--query-text three" in page
 
 
@@ -94,13 +96,27 @@ def test_words_mean_the_digits_that_all_of_them_apply_to(words, digits):
     assert digits_meant(words) == digits
 
 
-def test_every_query_of_the_plate_means_some_digit():
-    assert all(digits_meant(words) for words in multimodal_demo.WORDS)
+def test_every_name_and_every_pair_of_traits_that_means_a_digit_is_searched_for():
+    found = multimodal_demo.queries()
+    assert len(found) == len(set(found)) == 30 + 7
+    assert all(digits_meant(words) for words in found)
+    assert {"zwei", "even prime", "square loop"} <= set(found)
+    assert {"even odd", "prime square", "prime loop"}.isdisjoint(found)
 
 
-def test_words_are_ranked_by_how_often_they_are_found():
+def test_words_are_ranked_by_how_often_they_are_found_without_those_that_say_nothing():
     marked = multimodal_demo._marked_words(["odd ink three", "three odd", "three seven"], 3)
-    assert marked == [("three", True), ("odd", True), ("ink", False), ("seven", False)]
+    assert marked == [("three", True), ("odd", True), ("seven", False)]
+
+
+def test_what_is_right_is_counted_by_method():
+    right = {"A": [[True, False], [True]], "B": [[], [False]]}
+    assert multimodal_demo._count(right) == "A 2 of 3, B 0 of 1"
+
+
+def test_a_plate_has_queries_even_if_methods_never_differ():
+    assert multimodal_demo._most_disputed({"A": [1, 1], "B": [1, 1]}, [0, 1], 6) == [0, 1]
+    assert multimodal_demo._most_disputed({"A": [1, 1], "B": [1, 0]}, [0, 1], 6) == [1]
 
 
 def row(method, query, database, **rates):

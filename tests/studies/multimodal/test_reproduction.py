@@ -74,7 +74,11 @@ def test_it_runs_to_a_report_and_goes_on_from_its_records(shop, tmp_path, few, m
     text = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert text.count("<table>") == 2 * 2 + 1
     assert text.count("data:image/png;base64,") == 2 * 2
-    for words in ("CM-SSH above, MM-SparseHash below", "are of NUS-WIDE: other data", "59.52"):
+    for words in (
+        "from left to right: CM-SSH, MM-SparseHash",
+        "are of NUS-WIDE: other data",
+        "59.52",
+    ):
         assert words in text
     monkeypatch.setattr(reproduction, "evaluate_multimodal", pytest.fail)
     monkeypatch.setattr(reproduction, "evaluate_multimodal_l2", pytest.fail)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from kinhash.codes import Codes
 from kinhash.datasets import Dataset, Split, load
 from kinhash.datasets.dataset import rows_of
-from kinhash.datasets.digit_words import NAMES, TRAITS
+from kinhash.datasets.digit_words import NAMES, NOISE, TRAITS
 from kinhash.errors import ConstantColumnWarning
 from kinhash.index.reference import search_top_k
 from kinhash.measures import MULTIMODAL_DEMO, scores
@@ -24,11 +24,12 @@ from kinhash.show import plots
 from kinhash.show.html import Fact, Section, write_report
 from kinhash.show.tables import Row, title
 from kinhash.studies.demo import MODEL, REPORT, DemoResult, prepare
+from kinhash.studies.disputed import most_disputed
 
 DATA = "digits-words"
 N_ANSWERS = 5
 N_PICTURES = 6
-WORDS = ("three", "zwei", "huit", "cinco", "even prime", "loop odd")
+N_WORDS = 6
 OURS = MultimodalSparseHash.__name__
 SHORT = {CMSSH.__name__: "CM-SSH", OURS: "SparseHash"}  # on the plates
 
@@ -78,9 +79,9 @@ def run_multimodal_demo(
         rows += _measured(name, method, data, part)
     report(len(methods), len(methods) + 1, "drawing")
     sections = [
-        _table_section(rows, part),
         _pictures_section(methods, data, part),
         _words_section(methods, data, part),
+        _table_section(rows, part),
         _next_section(),
     ]
     ours.save(out / MODEL)
@@ -104,11 +105,18 @@ def digits_meant(words: str) -> list[int]:
         >>> digits_meant("drei"), digits_meant("even prime"), digits_meant("odd")
         ([3], [2], [1, 3, 5, 7, 9])
     """
-    return [digit for digit in range(len(NAMES)) if set(words.split()) <= _words_for(digit)]
+    return [digit for digit in range(len(NAMES)) if {*words.split()} <= {*_words_for(digit)}]
 
 
-def _words_for(digit: int) -> set[str]:
-    return {*NAMES[digit], *(trait for trait, having in TRAITS.items() if digit in having)}
+def queries() -> list[str]:
+    """Return all that the demo searches for: every name, and all pairs of traits of some digit."""
+    pairs = [" ".join(pair) for pair in itertools.combinations(TRAITS, 2)]
+    return [*itertools.chain(*NAMES), *(pair for pair in pairs if digits_meant(pair))]
+
+
+def _words_for(digit: int) -> list[str]:
+    """Return the names and traits of a digit."""
+    return [*NAMES[digit], *(trait for trait, having in TRAITS.items() if digit in having)]
 
 
 def _fit(method: MultimodalMethod, data: Dataset, part: Split) -> None:
@@ -220,81 +228,127 @@ def _rivals_sentence(rows: Sequence[Row]) -> str:
 def _pictures_section(
     methods: Mapping[str, MultimodalMethod], data: Dataset, part: Split
 ) -> Section:
-    labels = _labels(data)
-    answers: dict[str, list[Answers]] = {}
+    labels, words = _labels(data), queries()
+    rows: dict[str, list[list[int]]] = {}
     for name, method in methods.items():
         matches = search_top_k(
             _codes(method, data, "image", part.database),
-            method.encode(list(WORDS), modality="text"),
+            method.encode(words, modality="text"),
             N_ANSWERS,
             ids=part.database,
         )
-        answers[SHORT[name]] = [
-            [(int(row), int(labels[row]) in digits_meant(words)) for row in ids]
-            for words, (ids, _) in zip(WORDS, matches, strict=True)
+        rows[SHORT[name]] = [ids.tolist() for ids, _ in matches]
+    right = {
+        name: [
+            [int(labels[row]) in digits_meant(word) for row in found]
+            for word, found in zip(words, lists, strict=True)
         ]
+        for name, lists in rows.items()
+    }
+    meanings = [digits_meant(word) for word in words]
+    shown = _most_disputed(
+        {name: [sum(marks) for marks in lists] for name, lists in right.items()},
+        [meanings.index(meaning) for meaning in meanings],
+        N_WORDS,
+    )
     figure = plots.plot_pictures_of_words(
-        np.asarray(data.images),
-        WORDS,
-        {name: [[row for row, _ in found] for found in lists] for name, lists in answers.items()},
-        {name: [[ok for _, ok in found] for found in lists] for name, lists in answers.items()},
+        _on_paper(data),
+        [words[at] for at in shown],
+        {name: [lists[at] for at in shown] for name, lists in rows.items()},
+        {name: [lists[at] for at in shown] for name, lists in right.items()},
+        {row: NAMES[labels[row]][0] for lists in rows.values() for found in lists for row in found},
+    )
+    said = (
+        f"All {len(words)} names of digits and pairs of traits that some digit has were searched "
+        f"for. Of the first {N_ANSWERS} pictures, these show a digit that the words mean: "
+        f"{_count(right)}. The plate has the {len(shown)} searches whose numbers of right pictures "
+        "differ most between the methods, whichever is right; at most one of each meaning."
     )
     return Section(
         "Words find pictures",
-        paragraphs=[_count("pictures show a digit that the words mean", answers)],
+        paragraphs=[said],
         image=plots.data_uri(figure, "png"),
         caption=(
-            f"The first {N_ANSWERS} pictures for a few words: CM-SSH above, ours below. Green "
-            "frame: a digit that all of the words apply to. Dashed red frame with a "
-            "cross: another. At equal distance the lowest row number comes first."
+            f"The first {N_ANSWERS} pictures of each method; below each, the digit it shows. Green "
+            "frame: a digit that all of the words apply to. Dashed red frame with a cross: "
+            "another. At equal distance the lowest row number comes first."
         ),
     )
 
 
 def _words_section(methods: Mapping[str, MultimodalMethod], data: Dataset, part: Split) -> Section:
-    labels, texts = _labels(data), data.texts or ()
-    # The first query of each of a few digits, drawn at random: not picked.
-    digits = np.sort(np.random.default_rng(0).permutation(len(NAMES))[:N_PICTURES])
-    positions = [int(np.argmax(labels[part.query] == digit)) for digit in digits]
-    queries = part.query[positions]
+    labels, texts = _labels(data)[part.query], data.texts or ()
     answers: dict[str, list[Answers]] = {}
     for name, method in methods.items():
         matches = search_top_k(
             _codes(method, data, "text", part.database),
-            _codes(method, data, "image", queries),
+            _codes(method, data, "image", part.query),
             N_ANSWERS,
             ids=part.database,
         )
         answers[SHORT[name]] = [
             _marked_words([texts[row] for row in ids], int(digit))
-            for digit, (ids, _) in zip(digits, matches, strict=True)
+            for digit, (ids, _) in zip(labels, matches, strict=True)
         ]
-    figure = plots.plot_words_of_pictures(np.asarray(data.images), queries.tolist(), answers)
+    right = {
+        name: [[is_right for _, is_right in words] for words in lists]
+        for name, lists in answers.items()
+    }
+    shown = _most_disputed(
+        {name: [sum(one) / max(1, len(one)) for one in lists] for name, lists in right.items()},
+        labels.tolist(),
+        N_PICTURES,
+    )
+    figure = plots.plot_words_of_pictures(
+        _on_paper(data),
+        part.query[shown].tolist(),
+        {name: [lists[at] for at in shown] for name, lists in answers.items()},
+        {int(part.query[at]): " ".join(_words_for(int(labels[at]))) for at in shown},
+    )
+    said = (
+        f"All {len(labels)} unseen pictures searched for texts. Of the names and traits in the "
+        f"first {N_ANSWERS} texts, these apply to the digit in the picture: {_count(right)}. Words "
+        f"that say nothing of a digit, such as {NOISE[0]} or {NOISE[-1]}, are left out. The plate "
+        f"has the {len(shown)} pictures where these shares differ most between the methods, "
+        "whichever is right; at most one of each digit."
+    )
     return Section(
         "Pictures find words",
-        paragraphs=[_count("words apply to the digit in the picture", answers)],
+        paragraphs=[said],
         image=plots.data_uri(figure, "png"),
         caption=(
-            f"All words of the first {N_ANSWERS} texts that an unseen picture finds, the most "
-            "frequent first: CM-SSH above, ours below. Green with a tick: a name or a trait of "
-            "the digit. Others: words that say nothing of it, or something else."
+            f"The names and traits in the first {N_ANSWERS} texts that each picture finds, the "
+            "most frequent first. Green with a tick: it applies to the digit. Beside the picture, "
+            "as truth: all that apply."
         ),
     )
 
 
+def _most_disputed(
+    n_right: Mapping[str, Sequence[float]], groups: Sequence[int], n: int
+) -> list[int]:
+    """Return the queries on which the methods differ most; the first ones if they never differ."""
+    return most_disputed(n_right, groups, n) or list(range(min(n, len(groups))))
+
+
 def _marked_words(texts: Sequence[str], digit: int) -> Answers:
-    """Return the words of the texts, the most frequent first, and whether each fits the digit."""
-    words = [word for text in texts for word in text.split()]
+    """Return the names and traits in the texts, the most frequent first, and whether each fits."""
+    words = [word for text in texts for word in text.split() if word not in NOISE]
     ranked = sorted(set(words), key=lambda word: (-words.count(word), word))
     return [(word, word in _words_for(digit)) for word in ranked]
 
 
-def _count(what: str, answers: Mapping[str, Sequence[Answers]]) -> str:
+def _count(right: Mapping[str, Sequence[Sequence[bool]]]) -> str:
     parts = []
-    for name, lists in answers.items():
-        marks = [is_correct for found in lists for _, is_correct in found]
-        parts.append(f"{sum(marks)} of {len(marks)} for {name}")
-    return f"How many {what}: {', '.join(parts)}."
+    for name, lists in right.items():
+        marks = [is_right for found in lists for is_right in found]
+        parts.append(f"{name} {sum(marks):,} of {len(marks):,}")
+    return ", ".join(parts)
+
+
+def _on_paper(data: Dataset) -> npt.NDArray[np.uint8]:
+    """Return the drawings in dark ink on white paper; the data set has them the other way round."""
+    return 255 - np.asarray(data.images)
 
 
 def _next_section() -> Section:

@@ -13,12 +13,17 @@ from kinhash.index.hamming import HammingIndex
 from kinhash.methods import MultimodalMethod
 from kinhash.show import plots
 from kinhash.show.html import Section
+from kinhash.studies.multimodal.meaningful import meaningful
 from kinhash.studies.records import Record, plate_queries
 from kinhash.vocabulary import Words, are_texts
 
 IMAGE, TEXT = "image", "text"
 N_WORDS = 6
 N_ANSWERS = 5
+NOT_COUNTED = (
+    "Stop words, single letters and numbers are left out and not counted: they say nothing of a "
+    "picture."
+)
 
 
 def has_plates(data: Dataset) -> bool:
@@ -54,14 +59,15 @@ def found_by_words_and_pictures(
 
 
 def word_queries(data: Dataset, parts: Parts) -> list[str]:
-    """Return frequent words of the training texts, the most frequent first.
+    """Return frequent words of the training texts that say something, the most frequent first.
 
     Where classes have names, one word for each name: its last word, or that in the singular.
     """
     texts = taken(data.texts, parts.train)
     words = Words.of(texts)
     counts = np.asarray(words.bags(texts).sum(axis=0)).ravel()
-    frequent = [words.words[at] for at in np.lexsort((np.arange(len(words)), -counts))]
+    ranked = [words.words[at] for at in np.lexsort((np.arange(len(words)), -counts))]
+    frequent = meaningful(ranked)
     names = {name.split()[-1].lower() for name in data.names or ()}
     if not names:
         return frequent[:N_WORDS]
@@ -89,7 +95,7 @@ def _nearest(
 
 
 def sections(title: str, found: Mapping[str, Record], data: Dataset) -> list[Section]:
-    """Return both plates, the methods of `found` one above the other.
+    """Return both plates, with the truth beside each picture.
 
     Args:
         title: What the headings begin with.
@@ -117,26 +123,52 @@ def sections(title: str, found: Mapping[str, Record], data: Dataset) -> list[Sec
     pictures = {name: one["pictures"] for name, one in found.items()}
     hits = _score({name: [r for line in lines for r in line] for name, lines in right.items()})
     known = _score({name: [r for line in lines for _, r in line] for name, lines in told.items()})
-    both = " above, ".join(found) + " below"
     images = np.asarray(data.images)
-    by_word = plots.plot_pictures_of_words(images, words, pictures, right)
-    by_picture = plots.plot_words_of_pictures(images, queries, told)
+    by_word = plots.plot_pictures_of_words(
+        images, words, pictures, right, {row: _shown(data, row) for row in bags}
+    )
+    by_picture = plots.plot_words_of_pictures(
+        images, queries, told, {row: _known(data, row) for row in queries}
+    )
+    truth = "class" if _classes(data) else "own text"
     return [
         Section(
             f"{title}: pictures found by a word",
             paragraphs=[f"Pictures whose own text has the word that found them: {hits}."],
             image=plots.data_uri(by_word, "png"),
-            caption=f"The first {N_ANSWERS} pictures for a word, {both}. Green frame: the "
-            "picture's own text has the word. Dashed red frame with a cross: it does not.",
+            caption=f"The first {N_ANSWERS} pictures for a word, from left to right: "
+            f"{', '.join(found)}. Below each picture: its {truth}. Green frame: the picture's own "
+            "text has the word. Dashed red frame with a cross: it does not.",
         ),
         Section(
             f"{title}: words found by a picture",
-            paragraphs=[f"Words that the text of the picture has itself: {known}."],
+            paragraphs=[f"Words that the text of the picture has itself: {known}.", NOT_COUNTED],
             image=plots.data_uri(by_picture, "png"),
-            caption=f"All words of the first {N_ANSWERS} texts for a picture, {both}; the most "
-            "frequent first. Green with a tick: the picture's own text has the word.",
+            caption=f"The words of the first {N_ANSWERS} texts for a picture, from top to bottom: "
+            f"{', '.join(found)}; the most frequent first. Green with a tick: the picture's own "
+            "text has the word. Beside the picture, as truth: what the data set says of it.",
         ),
     ]
+
+
+def _classes(data: Dataset) -> bool:
+    """Return whether each item has one class, and classes have names."""
+    return data.names is not None and data.labels is not None and data.labels.ndim == 1
+
+
+def _class_of(data: Dataset, row: int) -> str:
+    return (data.names or ())[int(np.asarray(data.labels)[row])]
+
+
+def _shown(data: Dataset, row: int) -> str:
+    """Return what stands below a picture: its class, or where classes have no names, its text."""
+    return _class_of(data, row) if _classes(data) else (data.texts or ())[row]
+
+
+def _known(data: Dataset, row: int) -> str:
+    """Return all that a data set says of an item in words: its class and its text."""
+    text = (data.texts or ())[row]
+    return f"{_class_of(data, row)}: {text}" if _classes(data) else text
 
 
 def union(own: Sequence[str], answers: Sequence[Sequence[str]]) -> list[tuple[str, bool]]:
@@ -151,9 +183,9 @@ def union(own: Sequence[str], answers: Sequence[Sequence[str]]) -> list[tuple[st
 
 
 def _words_of(text: str) -> list[str]:
-    """Return the words of a text as a vocabulary has them, each once."""
+    """Return the words of a text as a vocabulary has them, each once, without empty ones."""
     try:
-        return list(Words.of([text]).words)
+        return meaningful(Words.of([text]).words)
     except ValueError:  # it has none
         return []
 
