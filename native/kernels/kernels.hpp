@@ -64,6 +64,10 @@ inline constexpr size_t TILE = 32;
 // ... and scan_many() so many.
 inline constexpr size_t SPARE_MANY = 8;
 
+// Distances of narrow codes, as bytes, are looked at so many at a time.
+inline constexpr size_t DISTANCES = 64;
+inline constexpr size_t SPARE_POSITIONS = 4;
+
 // The rank bits of items that are grouped by bucket, for scan_buckets().
 struct BucketRanks {
     const uint8_t* ranks;
@@ -90,6 +94,14 @@ struct Kernels {
     // The same for codes of 1, 2 or 4 bytes.
     size_t (*scan_narrow)(const uint8_t* codes, size_t n, size_t n_bytes, uint32_t query, uint32_t radius,
                           Hit first, Hit* out);
+    // The distances of n such codes as bytes. Those up to the next multiple of DISTANCES become 255.
+    void (*narrow_distances)(const uint8_t* codes, size_t n, size_t n_bytes, uint32_t query, uint8_t* out);
+    // The smallest limit, or else `largest`, that at least `need` of n distances do not exceed; n is a
+    // multiple of DISTANCES.
+    uint32_t (*least_limit)(const uint8_t* distances, size_t n, size_t need, uint32_t largest);
+    // The positions of those that do not exceed it, in order. `out` has room for SPARE_POSITIONS more than
+    // there are. Returns their number.
+    size_t (*positions_at_most)(const uint8_t* distances, size_t n, uint32_t limit, uint32_t* out);
     // Codes as tiles of TILE codes, the last filled up with zeros: first all their first words, then all
     // their second words, and so on.
     void (*tile)(const uint64_t* codes, size_t n, size_t n_words, uint64_t* out);

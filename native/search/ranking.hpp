@@ -77,6 +77,44 @@ class Ranking {
         return true;
     }
 
+    // Calls f with each of the first `need` items of hits at one distance, in order; returns how many were
+    // compared, or nothing if start(), add() and take() are faster or take less memory.
+    template <typename F>
+    std::optional<size_t> take_nearest(const RankQuery& query, size_t need, const Hit* hits, size_t n_hits,
+                                       const F& f) {
+        if (segments_[0]->rank_bytes >= sizeof(uint64_t)) return {};
+        // A file that changes meanwhile must not lead beyond the end: its offsets are read once.
+        buckets_.clear();
+        size_t room = 0;
+        for (size_t h = 0; h < n_hits; ++h) {
+            const Segment& segment = *segments_[hits[h].segment];
+            const size_t first = segment.begin(hits[h].row),
+                         n = segment.end(hits[h].row, hits[h].more) - first;
+            buckets_.push_back({&segment, first, n, hits[h].distance});
+            room += round_up(n, DISTANCES);
+            if (room > MOST_DISTANCES) return {};
+        }
+        distances_.clear();
+        distances_.room(room);
+        size_t n_alive = 0;
+        for (const Bucket& bucket : buckets_) n_alive += add_distances(uint32_t(query.words[0]), bucket);
+        if (n_alive == 0) return 0;
+        query_ = query;
+        need_ = std::min(need, n_alive);
+        const size_t n = distances_.size();
+        limit_ = kernels_.least_limit(distances_.begin(), n, need_, largest_key(false));
+        positions_.clear();
+        uint32_t* const positions = positions_.room(n + SPARE_POSITIONS);
+        positions_.add(kernels_.positions_at_most(distances_.begin(), n, limit_, positions));
+        std::fill_n(counts_.begin(), limit_ + 1, 0);
+        for (const uint32_t at : positions_) ++counts_[distances_[at]];
+        start_of_each_key();
+        place();
+        if (n_hits > 1 || hits[0].more) sort_equal_keys();  // the ids of a bucket ascend
+        for (size_t i = 0; i < need_; ++i) f(items_[i]);
+        return n;
+    }
+
     // No item with a larger key is among the first.
     uint32_t limit() const { return limit_; }
 
@@ -98,9 +136,49 @@ class Ranking {
     static constexpr size_t HITS = 64;    // buckets, likewise
     static constexpr size_t FEW = 128;    // items that are sorted by comparing them
     static constexpr size_t LEAST_KEPT = 4096;
+    static constexpr size_t MOST_DISTANCES = size_t(1) << 16;  // bytes, which stay in the cache
 
     uint32_t key(const Ranked& item) const {
         return uint32_t(item.rank) + (query_.total ? uint32_t(item.distance) : 0);
+    }
+
+    // Items of one segment at one distance of the bucket, from the item `first` on.
+    struct Bucket {
+        const Segment* segment;
+        size_t first, n;
+        uint16_t distance;
+    };
+    // Adds the distances of the rank bits of its items; returns the number of items that count.
+    size_t add_distances(uint32_t query, const Bucket& bucket) {
+        const Segment& segment = *bucket.segment;
+        uint8_t* const to = distances_.end();
+        kernels_.narrow_distances(segment.ranks.data + bucket.first * segment.rank_bytes, bucket.n,
+                                  segment.rank_bytes, query, to);
+        distances_.add(round_up(bucket.n, DISTANCES));
+        if (!segment.alive.size) return bucket.n;
+        size_t n_alive = 0;
+        for (size_t i = 0; i < bucket.n; ++i) {
+            const bool counts = segment.is_alive(bucket.first + i);
+            n_alive += counts;
+            if (!counts) to[i] = 255;
+        }
+        return n_alive;
+    }
+    // Makes items of positions_, by key, then in the order of buckets_.
+    void place() {
+        items_.clear();
+        Ranked* const to = items_.room(positions_.size());
+        items_.add(positions_.size());
+        const uint32_t *at = positions_.begin(), *const end = positions_.end();
+        size_t from = 0;  // of the distances of a bucket
+        for (const Bucket& bucket : buckets_) {
+            for (; at < end && *at < from + bucket.n; ++at) {
+                const uint8_t distance = distances_[*at];
+                to[counts_[distance]++] = {bucket.segment->id(bucket.first + (*at - from)), bucket.distance,
+                                           distance};
+            }
+            from += round_up(bucket.n, DISTANCES);
+        }
     }
 
     // By key, then by id.
@@ -196,12 +274,20 @@ class Ranking {
     void sort_by_counting() {
         sorted_.clear();
         Ranked* const to = sorted_.room(items_.size());
-        uint32_t next = 0;
-        for (uint32_t k = 0; k <= limit_; ++k) next += std::exchange(counts_[k], next);
+        start_of_each_key();
         for (const Ranked& item : items_) to[counts_[key(item)]++] = item;
         sorted_.add(items_.size());
         std::swap(items_, sorted_);
-        // Now counts are the ends of runs of equal keys. Of the last run, only the first are needed.
+        sort_equal_keys();
+    }
+    // Replaces the counts of keys by the places of the first of each.
+    void start_of_each_key() {
+        uint32_t next = 0;
+        for (uint32_t k = 0; k <= limit_; ++k) next += std::exchange(counts_[k], next);
+    }
+    // Sorts each run of equal keys by id; now counts are the ends of runs. Of the last run, only the first
+    // are needed.
+    void sort_equal_keys() {
         for (uint32_t k = 0; k <= limit_; ++k) {
             Ranked *const from = items_.begin() + (k ? counts_[k - 1] : 0), *const end =
                                                                                 items_.begin() + counts_[k];
@@ -228,6 +314,9 @@ class Ranking {
     uint32_t limit_ = 0;
     std::vector<uint32_t> counts_;  // kept items of each key
     Growing<Ranked> items_, sorted_;
+    Growing<uint8_t> distances_;  // of rank bits: those of each hit, up to a multiple of DISTANCES
+    Growing<uint32_t> positions_;
+    Growing<Bucket> buckets_;
     Hit near_[BLOCK + SPARE_HITS];
 };
 

@@ -270,9 +270,15 @@ class TopK {
         while (hit < end && out.written < k) {
             const Hit* const first = hit;
             while (hit < end && hit->distance == first->distance) ++hit;
-            ranking_.start(query, k - out.written, ranking_.largest_key(false));
-            work.wrote(ranking_.add(first, size_t(hit - first)));
-            ranking_.take([&](const Ranked& item) { out.put(item); });
+            const size_t need = k - out.written, n_hits = size_t(hit - first);
+            const auto put = [&](const Ranked& item) { out.put(item); };
+            if (const auto compared = ranking_.take_nearest(query, need, first, n_hits, put)) {
+                work.wrote(*compared);
+                continue;
+            }
+            ranking_.start(query, need, ranking_.largest_key(false));
+            work.wrote(ranking_.add(first, n_hits));
+            ranking_.take(put);
         }
         out.fill(k);
     }

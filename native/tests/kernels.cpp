@@ -9,6 +9,7 @@
 #include "kernels/encode.cpp"
 #include "kernels/loss.cpp"
 #include "kernels/runs.cpp"
+#include "kernels/select.cpp"
 #include "kernels/stream.cpp"
 #include "kernels/table.cpp"
 #include "kernels/write.cpp"

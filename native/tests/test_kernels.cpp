@@ -101,6 +101,43 @@ TEST(scans_of_narrow_codes_find_what_a_naive_loop_finds) {
             }
 }
 
+TEST(the_nearest_narrow_codes_are_those_of_a_naive_loop) {
+    for (const Kernels* kernels : available_kernels())
+        for (const size_t n : {1, 15, 31, 32, 33, 64, 65, 513, 20000})
+            for (const size_t n_bytes : {1, 2, 4}) {
+                std::vector<uint8_t> codes(n * n_bytes), distances(round_up(n, DISTANCES) + 1, 77);
+                for (uint8_t& byte : codes) byte = uint8_t(n % 2 ? rng() : rng() & rng());
+                const uint32_t query = uint32_t(rng()), largest = uint32_t(8 * n_bytes);
+                kernels->narrow_distances(codes.data(), n, n_bytes, query, distances.data());
+                CHECK(distances.back() == 77);
+                distances.pop_back();
+                std::vector<uint8_t> expected(distances.size(), 255);
+                for (size_t i = 0; i < n; ++i) {
+                    expected[i] = 0;
+                    for (size_t bit = 0; bit < 8 * n_bytes; ++bit)
+                        expected[i] += (codes[i * n_bytes + bit / 8] >> (bit % 8) & 1) != (query >> bit & 1);
+                }
+                CHECK(distances == expected);
+                std::vector<uint8_t> sorted = expected;
+                std::sort(sorted.begin(), sorted.end());
+                for (const size_t need : {size_t(1), n / 3, n - 1, n}) {
+                    const uint32_t limit =
+                        kernels->least_limit(distances.data(), distances.size(), need, largest);
+                    CHECK(limit == (need ? sorted[need - 1] : 0));
+                    std::vector<uint32_t> near, found;
+                    for (size_t i = 0; i < n; ++i)
+                        if (expected[i] <= limit) near.push_back(uint32_t(i));
+                    found.resize(near.size() + SPARE_POSITIONS + 1);
+                    found.back() = 99;
+                    const size_t n_found =
+                        kernels->positions_at_most(distances.data(), distances.size(), limit, found.data());
+                    CHECK(found.back() == 99);
+                    found.resize(n_found);
+                    CHECK(found == near);
+                }
+            }
+}
+
 TEST(scans_of_tiles_find_what_scans_find) {
     for (const size_t n : {1, 7, 8, 31, 32, 33, 64, 100, 257})
         for (const size_t n_words : {1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 15, 16, 17, 24, 31, 48, 64}) {

@@ -649,6 +649,30 @@ def test_rank_bits_order_thousands_of_items_as_in_the_reference(many, n_rank_bit
 
 
 @pytest.mark.parametrize("instruction_set", INSTRUCTION_SETS)
+@pytest.mark.parametrize("n_rank_bits", [8, 16, 32])
+def test_rank_bits_order_buckets_of_any_size_as_in_the_reference(n_rank_bits, instruction_set):
+    # Some at one distance hold fewer items than are kept as bytes at once (2 ** 16), some more.
+    rng = np.random.default_rng(n_rank_bits)
+    codes = rng.permutation(np.repeat(np.arange(8), [1, 63, 64, 65, 3000, 64000, 1536, 2500]))
+    bucket = codes[:, None] >> np.arange(3) & 1
+    items = Codes.from_dense(bucket, rank=rng.random((len(codes), n_rank_bits)) < 0.4)
+    dense = np.arange(8)[:, None] >> np.arange(3) & 1
+    queries = Codes.from_dense(dense, rank=rng.random((8, n_rank_bits)) < 0.5)
+    ids = rng.permutation(len(codes))
+    index = HammingIndex(items, ids)
+    with using(instruction_set):
+        for _ in range(2):  # the second time without some of the items, and with two segments
+            for k in (1, 10, 100, 4000):
+                expected = reference.search_top_k(items, queries, k, ids=ids)
+                assert_equal(index.search_top_k(queries, k), expected)
+            index.remove(ids[:2000])
+            items, ids = items[2000:], ids[2000:]
+            index.add(items[:500], ids[:500] + len(codes))
+            items = Codes.concatenate([items, items[:500]])
+            ids = np.concatenate([ids, ids[:500] + len(codes)])
+
+
+@pytest.mark.parametrize("instruction_set", INSTRUCTION_SETS)
 @pytest.mark.parametrize(("n_bits", "signed"), [(64, False), (64, True), (40, False), (500, True)])
 def test_sparse_queries_are_compared_with_codes_of_any_number(n_bits, signed, instruction_set):
     # Around the blocks of 256 and 512 codes and the numbers of active bits of scans by planes.

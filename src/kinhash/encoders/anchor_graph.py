@@ -51,10 +51,10 @@ class AnchorGraphEncoder(BlockEncoder):
         """Entries per code it gives."""
         return int(self.W.shape[0] + self.thresholds.shape[1])
 
-    def forward(self, X: Array) -> Array:
+    def _outputs(self, standard: Array) -> Array:
         """Return y and its second layer, float32 `(n, n_bits)`: a bit is set where positive."""
-        nearest, squared = nearest_anchors(self.standardise(X), self.anchors, self.n_nearest)
-        Z = np.zeros((len(X), len(self.anchors)), np.float32)
+        nearest, squared = nearest_anchors(standard, self.anchors, self.n_nearest)
+        Z = np.zeros((len(standard), len(self.anchors)), np.float32)
         np.put_along_axis(Z, nearest, weights(squared, self.width), axis=1)
         Y = Z @ self.W.T
         second = second_layer(Y[:, : self.thresholds.shape[1]], self.thresholds)

@@ -56,21 +56,33 @@ class BlockEncoder(Encoder):
     `BLOCK_ROWS` rows, the last one filled up with zeros: a row's code is the same in any batch.
     """
 
+    def forward(self, X: Array) -> Array:
+        """Return the real outputs behind the codes, float32 `(n, n_bits)`, in plain NumPy."""
+        return self._outputs(self.standardise(X))
+
+    def _outputs(self, standard: Array) -> Array:
+        """Return the outputs of standardised rows."""
+        raise NotImplementedError
+
     def _entries(self, outputs: Array) -> Array:
         """Return the codes behind the outputs, int8."""
         return (outputs > 0).astype(np.int8)
 
     def _encode_chunk(self, X: Array, words: Array, n_threads: int) -> int:
         starts = range(0, len(X), BLOCK_ROWS)
+        kept = threading.local()  # fresh memory for each block would cost as much as its arithmetic
 
         def encode_block(start: int) -> int:
             rows = X[start : start + BLOCK_ROWS]
-            block = np.zeros((BLOCK_ROWS, self.n_features), np.float32)
-            block[: len(rows)] = rows
+            if not hasattr(kept, "block"):
+                kept.block = np.empty((BLOCK_ROWS, self.n_features), np.float32)
+            standard = kept.block[: len(rows)]
             with np.errstate(all="ignore"):  # what is not finite is reported with its row
-                standard = self.standardise(block)
-                outputs = self.forward(block)[: len(rows)]
-                finite = np.isfinite(np.einsum("ij,ij->i", standard, standard))[: len(rows)]
+                np.subtract(rows, self.mean, out=standard)
+                standard *= self.scale
+                kept.block[len(rows) :] = 0
+                finite = np.isfinite(np.einsum("ij,ij->i", standard, standard))
+                outputs = self._outputs(kept.block)[: len(rows)]
                 finite &= np.isfinite(outputs).all(axis=1)
                 entries = self._entries(np.where(finite[:, None], outputs, 0))
             self._pack(entries, words[start : start + len(rows)])

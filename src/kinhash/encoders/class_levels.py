@@ -57,20 +57,23 @@ class ClassLevelsEncoder(BlockEncoder):
         """Entries per code it gives."""
         return int(self.class_codes.shape[-1])
 
-    def _inputs(self, X: Array) -> Array:
-        """Return what the linear map takes, `(n, n_inputs)`."""
-        return self.standardise(X)
+    def _inputs(self, standard: Array) -> Array:
+        """Return what the linear map takes, `(n, n_inputs)`, of standardised rows."""
+        return standard
 
     def predict(self, X: Array) -> Array:
         """Return the probability of each class, float32 `(n, n_classes)`; NaN if out of range."""
-        logits = self._inputs(X) @ self.W.T + self.bias
+        return self._predicted(self.standardise(X))
+
+    def _predicted(self, standard: Array) -> Array:
+        logits = self._inputs(standard) @ self.W.T + self.bias
         finite = np.isfinite(logits).all(axis=1, keepdims=True)
         likely = probabilities(np.where(finite, logits, 0), exclusive=self.exclusive)
         return np.where(finite, likely, np.float32(np.nan))
 
-    def forward(self, X: Array) -> Array:
+    def _outputs(self, standard: Array) -> Array:
         """Return the codes with -1 for 0, float32 `(n, n_bits)`; NaN if out of range."""
-        likely = self.predict(X)
+        likely = self._predicted(standard)
         known = ~np.isnan(likely).any(axis=1, keepdims=True)
         codes = written(np.where(known, likely, 0), self.class_codes)
         return np.where(known, 2 * codes.astype(np.float32) - 1, np.float32(np.nan))
@@ -101,8 +104,8 @@ class KernelClassLevelsEncoder(ClassLevelsEncoder):
     anchors: Array  # (n_anchors, n_features), standardised
     gamma: float
 
-    def _inputs(self, X: Array) -> Array:
-        return rbf(self.standardise(X), self.anchors, self.gamma)
+    def _inputs(self, standard: Array) -> Array:
+        return rbf(standard, self.anchors, self.gamma)
 
     def _shapes(self) -> dict[str, tuple[type[np.generic], tuple[int, ...]]]:
         n_anchors, n_features = shape_of(self.anchors)

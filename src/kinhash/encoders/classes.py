@@ -43,7 +43,10 @@ class ClassEncoder(BlockEncoder):
 
     def predict(self, X: Array) -> Array:
         """Return the number of the predicted class of each row, int64 `(n,)`."""
-        kernel = rbf(self.standardise(X).astype(np.float64), self._support, self.gamma)
+        return self._predicted(self.standardise(X))
+
+    def _predicted(self, standard: Array) -> Array:
+        kernel = rbf(standard.astype(np.float64), self._support, self.gamma)
         n_classes = len(self.n_support)
         ends = np.cumsum(self.n_support)
         # What the support vectors of class c say in its duel with each other class.
@@ -51,7 +54,7 @@ class ClassEncoder(BlockEncoder):
             kernel[:, end - n : end] @ self.coefficients[:, end - n : end].T
             for n, end in zip(self.n_support, ends, strict=True)
         ]
-        votes = np.zeros((len(X), n_classes), np.int64)
+        votes = np.zeros((len(standard), n_classes), np.int64)
         duels = zip(*np.triu_indices(n_classes, 1), self.intercepts, strict=True)
         for i, j, intercept in duels:
             first_wins = said[i][:, j - 1] + said[j][:, i] + intercept > 0
@@ -60,9 +63,9 @@ class ClassEncoder(BlockEncoder):
         winners: Array = votes.argmax(axis=1)  # the first of equals, as in LIBSVM
         return winners
 
-    def forward(self, X: Array) -> Array:
+    def _outputs(self, standard: Array) -> Array:
         """Return the codes with -1 for 0, float32 `(n, n_bits)`."""
-        return 2 * self.class_codes[self.predict(X)].astype(np.float32) - 1
+        return 2 * self.class_codes[self._predicted(standard)].astype(np.float32) - 1
 
     def _check(self) -> None:
         super()._check()

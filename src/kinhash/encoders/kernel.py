@@ -33,9 +33,9 @@ class KernelEncoder(BlockEncoder):
         """Entries per code it gives."""
         return int(self.W.shape[0])
 
-    def forward(self, X: Array) -> Array:
+    def _outputs(self, standard: Array) -> Array:
         """Return W k(x) + bias, float32 `(n, n_bits)`: a bit is set where it is positive."""
-        return rbf(self.standardise(X), self.anchors, self.gamma) @ self.W.T + self.bias
+        return rbf(standard, self.anchors, self.gamma) @ self.W.T + self.bias
 
     def _shapes(self) -> dict[str, tuple[type[np.generic], tuple[int, ...]]]:
         n_anchors, n_features = shape_of(self.anchors)

@@ -39,9 +39,9 @@ class KernelIstaEncoder(BlockEncoder):
         """Whether entries of its codes may be -1."""
         return self.two_sided
 
-    def forward(self, X: Array) -> Array:
+    def _outputs(self, standard: Array) -> Array:
         """Return tanh(beta h), float32 `(n, n_bits)`: codes are its nearest integers."""
-        rows = unit_length(self.standardise(X)) if self.unit_rows else self.standardise(X)
+        rows = unit_length(standard) if self.unit_rows else standard
         v = rbf(rows, self.anchors, self.gamma) @ self.W.T + self.bias
         h = ista(v, self.S, self.tau, n_steps=self.n_steps, two_sided=self.two_sided)
         return np.tanh(np.float32(self.beta) * h)

@@ -7,6 +7,7 @@ from kinhash.arrays import Array, Matrix
 from kinhash.errors import InvalidInputError
 
 CHUNK_ROWS = 8192  # rows looked at a time
+_CACHED = 2**15  # numbers that stay in the cache over several operations
 
 
 def is_sparse(X: object) -> bool:
@@ -29,9 +30,14 @@ def unit_length(X: Array) -> Array:
 
 def squared_distances(X: Array, Y: Array) -> Array:
     """Return the squared Euclidean distance of each row of `X` to each of `Y`, never negative."""
-    squared: Array = np.einsum("ij,ij->i", X, X)[:, None] + np.einsum("ij,ij->i", Y, Y)
-    squared -= 2 * (X @ Y.T)
-    np.maximum(squared, 0, out=squared)
+    squared: Array = X @ Y.T
+    own, other = np.einsum("ij,ij->i", X, X)[:, None], np.einsum("ij,ij->i", Y, Y)
+    step = max(1, _CACHED // max(1, len(Y)))
+    for start in range(0, len(X), step):
+        rows = slice(start, start + step)
+        sums = own[rows] + other
+        sums -= 2 * squared[rows]
+        np.maximum(sums, 0, out=squared[rows])
     return squared
 
 
