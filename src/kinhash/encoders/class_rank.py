@@ -19,12 +19,15 @@ from kinhash.encoders.vectors import unit_length
 class ClassRankEncoder(ClassLevelsEncoder):
     """Codes with both parts, from V = W x + bias, `(n_classes + n_rank_bits,)`.
 
-    The bucket holds the class probabilities of the first n_classes outputs in levels; the rank
-    bits are the signs of the others.
+    The bucket holds, in levels, the class probabilities: softmax (or, for tags, logistic) of the
+    first n_classes outputs over `temperature`. The rank bits are the signs of the other outputs
+    plus G sqrt(p), p the probabilities at temperature 1.
     """
 
     kind = "class-rank"
 
+    G: Array  # (n_rank_bits, n_classes)
+    temperature: float
     unit_rows: bool  # whether standardised rows are brought to unit length, as sparse ones are
 
     @property
@@ -35,38 +38,34 @@ class ClassRankEncoder(ClassLevelsEncoder):
     @property
     def n_rank_bits(self) -> int:
         """How many of the entries are rank bits."""
-        return max(0, len(self.W) - self._n_classes)
+        return int(self.G.shape[0])
 
-    @property
-    def _n_classes(self) -> int:
-        return int(self.class_codes.shape[1])
-
-    def standardise(self, X: Array) -> Array:
-        """Return the rows of `X` as the map sees them, float32."""
-        standard = super().standardise(X)
+    def _inputs(self, standard: Array) -> Array:
         return unit_length(standard) if self.unit_rows else standard
 
-    def predict(self, X: Array) -> Array:
-        """Return the probability of each class, float32 `(n, n_classes)`; NaN if out of range."""
-        likely: Array = self._split(X)[0]
-        return likely
+    def _predicted(self, standard: Array) -> Array:
+        return self._split(standard)[0]
 
-    def forward(self, X: Array) -> Array:
+    def _outputs(self, standard: Array) -> Array:
         """Return the bucket with -1 for 0, then the outputs behind the rank bits, float32."""
-        likely, ranks = self._split(X)
+        likely, ranks = self._split(standard)
         known = ~np.isnan(likely).any(axis=1, keepdims=True)
         bucket = 2 * written(np.where(known, likely, 0), self.class_codes).astype(np.float32) - 1
         return np.where(known, np.concatenate([bucket, ranks], axis=1), np.float32(np.nan))
 
-    def _split(self, X: Array) -> tuple[Array, Array]:
-        outputs = self._inputs(X) @ self.W.T + self.bias
+    def _split(self, standard: Array) -> tuple[Array, Array]:
+        """Return the sharpened probabilities, and what the signs of are rank bits."""
+        n_classes = self.class_codes.shape[1]
+        outputs = self._inputs(standard) @ self.W.T + self.bias
         finite = np.isfinite(outputs).all(axis=1, keepdims=True)
-        logits = np.where(finite, outputs[:, : self._n_classes], 0)
+        logits = np.where(finite, outputs[:, :n_classes], 0)
+        sharp = probabilities(logits / np.float32(self.temperature), exclusive=self.exclusive)
         likely = probabilities(logits, exclusive=self.exclusive)
-        return np.where(finite, likely, np.float32(np.nan)), outputs[:, self._n_classes :]
+        ranks = outputs[:, n_classes:] + np.sqrt(likely) @ self.G.T
+        return np.where(finite, sharp, np.float32(np.nan)), ranks
 
     def _shapes(self) -> dict[str, tuple[type[np.generic], tuple[int, ...]]]:
-        return super()._shapes() | _rows(self.W, self.class_codes)
+        return super()._shapes() | _rows(self.G, self.class_codes, shape_of(self.W)[1])
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -75,19 +74,24 @@ class KernelClassRankEncoder(ClassRankEncoder, KernelClassLevelsEncoder):
 
     kind = "kernel-class-rank"
 
+    def _inputs(self, standard: Array) -> Array:
+        return KernelClassLevelsEncoder._inputs(self, ClassRankEncoder._inputs(self, standard))
+
     def _shapes(self) -> dict[str, tuple[type[np.generic], tuple[int, ...]]]:
-        return KernelClassLevelsEncoder._shapes(self) | _rows(self.W, self.class_codes)
+        return KernelClassLevelsEncoder._shapes(self) | _rows(
+            self.G, self.class_codes, shape_of(self.anchors)[0]
+        )
 
 
 def _rows(
-    W: Array, class_codes: Array
+    G: Array, class_codes: Array, n_inputs: int
 ) -> dict[str, tuple[type[np.generic], tuple[int, ...]]]:
     """Return the shapes of what has a row for each class, and then one for each rank bit."""
-    n_outputs, _ = shape_of(W)
+    n_rank_bits = G.shape[0] if G.ndim == 2 else 0
     n_levels, n_classes, n_bits = class_codes.shape if class_codes.ndim == 3 else (0, 0, 0)
-    if n_classes > n_outputs:
-        n_classes = 0  # fits nothing
     return {
-        "bias": (np.float32, (n_outputs,)),
+        "W": (np.float32, (n_classes + n_rank_bits, n_inputs)),
+        "bias": (np.float32, (n_classes + n_rank_bits,)),
         "class_codes": (np.uint8, (n_levels, n_classes, n_bits)),
+        "G": (np.float32, (n_rank_bits, n_classes)),
     }

@@ -42,13 +42,13 @@ class TopKEncoder(BlockEncoder):
         """Entries per code it gives."""
         return int(self.W.shape[0])
 
-    def forward(self, X: Array) -> Array:
+    def _outputs(self, standard: Array) -> Array:
         """Return W x + bias, float32 `(n, n_bits)`: the largest of each row are set."""
-        return self._inputs(X) @ self.W.T + self.bias
+        return self._inputs(standard) @ self.W.T + self.bias
 
-    def _inputs(self, X: Array) -> Array:
-        """Return what the linear map takes, `(n, n_inputs)`."""
-        return unit_length(self.standardise(X))
+    def _inputs(self, standard: Array) -> Array:
+        """Return what the linear map takes, `(n, n_inputs)`, of standardised rows."""
+        return unit_length(standard)
 
     def _entries(self, outputs: Array) -> Array:
         return winners(outputs, self.n_active)
@@ -75,8 +75,8 @@ class KernelTopKEncoder(TopKEncoder):
     anchors: Array  # (n_anchors, n_features), standardised
     gamma: float
 
-    def _inputs(self, X: Array) -> Array:
-        return rbf(self.standardise(X), self.anchors, self.gamma)
+    def _inputs(self, standard: Array) -> Array:
+        return rbf(standard, self.anchors, self.gamma)
 
     def _shapes(self) -> dict[str, tuple[type[np.generic], tuple[int, ...]]]:
         n_anchors, n_features = shape_of(self.anchors)

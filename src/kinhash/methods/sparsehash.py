@@ -1,64 +1,77 @@
-"""`SparseHash`: the paper's method for one modality."""
+"""`SparseHash`: learned codes with a sparse bucket, by the recipe that does best or the paper's."""
 
-from typing import Self
+from typing import Any, Self
 
-from kinhash.arguments import check_choice, check_integer, check_number
-from kinhash.arrays import Labels, Vectors
-from kinhash.methods.modalities.modality import Modality
+from kinhash.arrays import Labels, Matrix, Vectors
+from kinhash.errors import InvalidInputError
 from kinhash.methods.model import HashMethod
-from kinhash.methods.networks.fit import Recipe, fit_networks
-from kinhash.methods.networks.schedule import check_descent, check_torch, schedule_of
-from kinhash.methods.networks.sparse import check_sparse, sparse_branch, sparse_health, sparse_loss
-from kinhash.methods.supervision.rows import pair_source
+from kinhash.methods.recipes.paper import check_paper, fit_paper
+from kinhash.methods.recipes.parameters import PaperParameters, resolved
+from kinhash.methods.recipes.strong import check_strong, fit_strong
 from kinhash.pairs import Pairs
-
-USUAL_BETA = 3.0
 
 
 class SparseHash(HashMethod):
-    """Learns codes that are long but sparse, under which similar items collide.
+    """Learns codes under which similar items collide, and an order for what collides.
 
-    Masci et al., *Sparse similarity-preserving hashing*: a siamese ISTA-type network trained with
-    an l1 contrastive loss. The defaults suit vectors of any scale; raise `margin` for finer codes
-    (higher mAP and precision, fewer collisions), lower it for coarser ones.
+    `recipe="strong"`, the default, learns from labels or tags the probability of each class: by
+    ridge regression, over Gaussian units where these are worth it, calibrated on predictions of
+    rows that were left out. The bucket is the word of the likeliest class; words of classes that
+    are often confused overlap, so that a search within radius 2 finds them together. Rank bits,
+    trained to order items by the probability that they are similar, place what is found. From
+    `pairs`, and from vectors alone, it learns codes for near-duplicates and nearest neighbours.
+
+    `recipe="paper"` is Masci et al., *Sparse similarity-preserving hashing*: a siamese ISTA-type
+    network trained with an l1 contrastive loss. Its codes have no rank bits. Raise `margin` for
+    finer codes (higher mAP and precision, fewer collisions), lower it for coarser ones.
+
+    Parameters of one recipe are left at None for its default, and refused by the other.
 
     Args:
-        n_bits: Length of the codes, 1 to 4,096; 2,048 if `signed`.
-        margin: M: dissimilar items are pushed this many bits apart.
-        alpha: Weight of the l1 norm of the codes; larger is sparser.
-        lam: lambda: weight of the push against the pull.
-        similar_share: pi: share of the similar pairs in the average over pairs.
-        n_layers: Uses of the matrix S after the first shrinkage (`encoder="ista"`).
-        signed: Two-sided shrinkage and codes over {-1, 0, 1}, which take twice the storage.
-        encoder: "ista", or "cod" for coordinate descent, which guarantees `n_active`.
-        n_active: Most active bits per code, for `encoder="cod"`; 8 if left at None.
-        beta: Slope of the tanh that makes outputs nearly binary.
+        n_bits: Length of the codes, bucket and rank, 1 to 4,096; half of that if `signed`.
+        n_rank_bits: How many of them are rank bits; None: what suits the number of classes. Not of
+            "paper".
+        recipe: "strong" or "paper".
+        transfer: Of "strong", 0 to 1: how much rank bits follow the vectors themselves instead of
+            the classes, which orders classes never seen better and the known ones worse; 0.
+        margin: M: dissimilar items are pushed this many bits apart; 7. This and all that follow
+            but `seed` and `verbose` are of "paper".
+        alpha: Weight of the l1 norm of the codes; larger is sparser; 0.001.
+        lam: lambda: weight of the push against the pull; 0.1.
+        similar_share: pi: share of the similar pairs in the average over pairs; 0.22.
+        n_layers: Uses of the matrix S after the first shrinkage (`encoder="ista"`); 1.
+        signed: Two-sided shrinkage and codes over {-1, 0, 1}, which take twice the storage; False.
+        encoder: "ista", or "cod" for coordinate descent, which guarantees `n_active`; "ista".
+        n_active: Most active bits per code, for `encoder="cod"`; 8.
+        beta: Slope of the tanh that makes outputs nearly binary; 3.
         optimizer: "adam", or "sgd" for plain stochastic descent with momentum, as in the paper.
-        learning_rate: Initial rate, annealed to zero along a cosine; if left at None, 0.01 for
-            "adam" and 0.05 for "sgd".
-        momentum: Momentum of the descent (the first moment's decay for "adam").
-        batch_size: Rows per batch; all their pairs count.
-        max_epochs: Most passes over the training rows.
-        max_steps: Most batches: what bounds the time on large data.
-        validation_share: Share of the rows (or pairs) held out to stop early.
-        patience: Looks (of 50 in a full run) without a better held-out loss before stopping.
-        n_neighbors: Without labels or pairs, a row is similar to this many nearest rows ...
+        learning_rate: Initial rate, annealed to zero along a cosine; 0.01 for "adam" and 0.05 for
+            "sgd".
+        momentum: Momentum of the descent (the first moment's decay for "adam"); 0.9.
+        batch_size: Rows per batch; all their pairs count; 100.
+        max_epochs: Most passes over the training rows; 250.
+        max_steps: Most batches: what bounds the time on large data; 2,000.
+        validation_share: Share of the rows (or pairs) held out to stop early; 0.1.
+        patience: Looks (of 50 in a full run) without a better held-out loss before stopping; 20.
+        n_neighbors: Without labels or pairs, a row is similar to this many nearest rows; 10 ...
         threshold: ... or, if given, to every row within this Euclidean distance.
-        device: Where torch trains: "cpu", "cuda", ...
+        device: Where torch trains: "cpu", "cuda", ...; "cpu".
         seed: Makes the fit repeatable.
         verbose: Show a progress bar on a terminal.
 
     Attributes:
         encoder_: Arrays that turn vectors into codes, without torch.
-        history_: Held-out loss and its terms, active bits, share of unique and of empty codes, in
-            50 looks over the run.
+        history_: Of "strong", what was chosen and how well it does on rows left out. Of "paper",
+            held-out loss and its terms, active bits, share of unique and of empty codes, in 50
+            looks over the run.
 
     Example:
         >>> from sklearn.datasets import load_digits
         >>> X, y = load_digits(return_X_y=True)
         >>> model = SparseHash(n_bits=48).fit(X, y)
-        >>> model.encode(X[:3]).n_bits
-        48
+        >>> codes = model.encode(X[:3])
+        >>> codes.n_bits, codes.n_rank_bits
+        (48, 36)
     """
 
     name = "sparsehash"
@@ -68,30 +81,36 @@ class SparseHash(HashMethod):
         self,
         n_bits: int = 64,
         *,
-        margin: float = 7.0,
-        alpha: float = 0.001,
-        lam: float = 0.1,
-        similar_share: float = 0.22,
-        n_layers: int = 1,
-        signed: bool = False,
-        encoder: str = "ista",
+        n_rank_bits: int | None = None,
+        recipe: str = "strong",
+        transfer: float | None = None,
+        margin: float | None = None,
+        alpha: float | None = None,
+        lam: float | None = None,
+        similar_share: float | None = None,
+        n_layers: int | None = None,
+        signed: bool | None = None,
+        encoder: str | None = None,
         n_active: int | None = None,
-        beta: float = USUAL_BETA,
-        optimizer: str = "adam",
+        beta: float | None = None,
+        optimizer: str | None = None,
         learning_rate: float | None = None,
-        momentum: float = 0.9,
-        batch_size: int = 100,
-        max_epochs: int = 250,
-        max_steps: int = 2000,
-        validation_share: float = 0.1,
-        patience: int = 20,
-        n_neighbors: int = 10,
+        momentum: float | None = None,
+        batch_size: int | None = None,
+        max_epochs: int | None = None,
+        max_steps: int | None = None,
+        validation_share: float | None = None,
+        patience: int | None = None,
+        n_neighbors: int | None = None,
         threshold: float | None = None,
-        device: str = "cpu",
+        device: str | None = None,
         seed: int = 0,
         verbose: bool = False,
     ) -> None:
         self.n_bits = n_bits
+        self.n_rank_bits = n_rank_bits
+        self.recipe = recipe
+        self.transfer = transfer
         self.margin = margin
         self.alpha = alpha
         self.lam = lam
@@ -121,58 +140,60 @@ class SparseHash(HashMethod):
         y: Labels | None = None,
         *,
         pairs: Pairs | None = None,
+        unlabelled: Vectors | None = None,
     ) -> Self:
         """Learn from vectors and what is similar among them; returns self.
 
         After an exception or Ctrl-C the method is as it was.
 
         Args:
-            X: `(n, n_features)` numbers; a memory-mapped array is read in pieces, never copied. A
-                sparse matrix is never dense as a whole.
+            X: `(n, n_features)` numbers. A sparse matrix is never dense as a whole.
             y: `(n,)` class labels, or an `(n, n_tags)` 0/1 matrix (similar = share a tag). Without
-                `y` and `pairs`, nearby rows are similar: see `n_neighbors` and `threshold`.
+                `y` and `pairs`, nearby rows are similar.
             pairs: Explicit similar and dissimilar pairs of rows, instead of `y`.
+            unlabelled: `(m, n_features)` further vectors, whose labels are not known, beside `y`:
+                what is likely of them helps the rank bits. Only `recipe="strong"`.
 
         Raises:
             InvalidInputError: A parameter, the vectors or the labels cannot be used.
             MissingExtraError: torch is not installed.
 
         Warns:
-            CollapseWarning: Nearly all items get the same or the empty code; says what to change.
+            CollapseWarning: Nearly all items get the same or the empty code, or classes share
+                theirs; says what to change.
         """
         with self._unchanged_on_failure():
-            self._check_parameters()
-            check_torch(self.device)
-            rows = Modality.only(self._checked(X, reset=True))
-            source = pair_source(
-                rows.vectors,
-                y,
-                pairs,
-                n_neighbors=self.n_neighbors,
-                threshold=self.threshold,
-                seed=self.seed,
-            )
-            fitted = fit_networks(self._recipe(), {rows.name: rows}, source)
-            self.encoder_, self.history_ = fitted.encoders[rows.name], fitted.history
+            settings = resolved(self.get_params())
+            if isinstance(settings, PaperParameters):
+                if unlabelled is not None:
+                    raise InvalidInputError(
+                        "`unlabelled` is used by recipe='strong', but `recipe` is 'paper'. Leave "
+                        "it out."
+                    )
+                check_paper(settings)
+                fitted = fit_paper(settings, self._checked(X, reset=True), y, pairs)
+                self.encoder_, self.history_ = fitted.encoders["X"], fitted.history
+                return self
+            check_strong(settings)
+            rows = self._checked(X, reset=True)
+            more = None if unlabelled is None else self._checked_unlabelled(unlabelled)
+            found = fit_strong(settings, rows, y, pairs, more)
+            self.encoder_, self.history_ = found.encoder, found.history
         return self
 
-    def _check_parameters(self) -> None:
-        check_descent(self)
-        if self.threshold is not None:
-            check_number("threshold", self.threshold, 0, open_low=True)
-        check_integer("n_layers", self.n_layers, 0, 100)
-        check_choice("encoder", self.encoder, ("cod", "ista"))
-        check_sparse(self, [self.encoder])
+    def _checked_unlabelled(self, unlabelled: Vectors) -> Matrix:
+        if isinstance(unlabelled, tuple):
+            raise InvalidInputError(
+                "`unlabelled` must be vectors alone, got a tuple. Rows whose labels are known "
+                "belong into `X` and `y`."
+            )
+        try:
+            return self._checked(unlabelled, reset=False)
+        except InvalidInputError as error:
+            message = str(error).replace("X has", "`unlabelled` has").replace("`X`", "`unlabelled`")
+            raise InvalidInputError(message) from error
 
-    def _recipe(self) -> Recipe:
-        return Recipe(
-            title=f"SparseHash, {self.n_bits} bits",
-            n_bits=self.n_bits,
-            branch=lambda _, dictionary: sparse_branch(
-                self, dictionary, encoder=self.encoder, n_layers=self.n_layers
-            ),
-            loss=sparse_loss(self),
-            schedule=schedule_of(self),
-            health=sparse_health(self, [self.encoder], USUAL_BETA),
-            verbose=self.verbose,
-        )
+    @classmethod
+    def _from_parameters(cls, parameters: dict[str, Any]) -> Self:
+        # Before there were recipes, there was the paper's.
+        return super()._from_parameters({"recipe": "paper"} | parameters)

@@ -1,31 +1,45 @@
-"""Class probabilities by logistic regression, over Gaussian units or the plain vectors."""
+"""Class probabilities that can be believed: ridge regression, calibrated on rows left out."""
 
 import dataclasses
 import logging
-from typing import Any
 
 import numpy as np
 import scipy.optimize
 
-from kinhash.arrays import Array
+from kinhash.arrays import Array, Matrix
 from kinhash.encoders import (
     ClassLevelsEncoder,
+    ClassRankEncoder,
     KernelClassLevelsEncoder,
+    KernelClassRankEncoder,
     as_float32,
+    is_sparse,
+    unit_length,
 )
 from kinhash.encoders.blocks import one_blas_thread
 from kinhash.encoders.class_levels import probabilities
+from kinhash.errors import warn
 from kinhash.methods.parts.gaussian_units import GaussianUnits, units_at_rows
+from kinhash.methods.parts.ridge import MAX_ROWS, Ridge
 
 logger = logging.getLogger(__name__)
 
-COSTS = (3.0, 10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0)  # of a training error, as scikit-learn's C
-USUAL_COST = 10.0  # where nothing can be held out
-N_FOLDS = 3
 N_UNITS = 2000
-MAX_HELD_OUT = 4000  # rows that settings are chosen on, at most
-MAX_ROWS = 20_000  # rows that the regression is fitted on, at most
-MAX_ITERATIONS = 200
+MAX_VALUES = 2**28  # numbers in them, at most: sparse rows are dense while they are learned from
+FEWEST_ROWS = 10  # with fewer, what is left out says little about how sure to be
+USUAL_SLOPE = 5.0  # of logits over predictions, where it cannot be found
+# Units make encoding many times slower than the plain vectors, so they must be worth it.
+WORTH_UNITS = 0.95  # of the plain vectors' loss
+SHRINKAGE = 1e-3  # of the biases of the calibration towards 0
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class RankBits:
+    """Bits that are the signs of R z + G sqrt(p) + bias, z the inputs, p the probabilities."""
+
+    R: Array  # (n_rank_bits, n_inputs)
+    G: Array  # (n_rank_bits, n_classes)
+    bias: Array  # (n_rank_bits,)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -36,25 +50,31 @@ class ClassProbabilities:
         mean: What is taken from a vector.
         scale: What it is multiplied by then.
         units: The fixed layer below; None for the plain vectors.
-        W: `(n_classes, n_inputs)` float64.
+        unit_rows: Whether vectors are brought to unit length, as sparse ones are.
+        W: `(n_classes, n_inputs)` float64, from inputs to logits.
         bias: `(n_classes,)` float64.
         exclusive: Whether a row has one class, or any number of tags.
-        C: The cost of a training error that was chosen.
-        loss: The mean held-out loss with it; NaN where nothing was held out.
-        held_out: Rows of the training vectors that were held out in turns, ascending.
-        logits: `(n_held_out, n_classes)`: what regressions that did not see them say of them.
+        penalty: Of the regression, the one that was chosen.
+        loss: The mean negative log-likelihood of rows left out, with it.
+        rows: Which rows of the training vectors it was learned from, ascending.
+        logits: `(n_rows, n_classes)`: what it says of each of them when that one is left out.
+        inputs: `(n_rows, n_inputs)` float32, of the same rows.
+        ridge: The regression itself.
     """
 
     mean: Array
     scale: Array
     units: GaussianUnits | None
+    unit_rows: bool
     W: Array
     bias: Array
     exclusive: bool
-    C: float
+    penalty: float
     loss: float
-    held_out: Array
+    rows: Array
     logits: Array
+    inputs: Array
+    ridge: Ridge
 
     def encoder(self, class_codes: Array, temperature: float) -> ClassLevelsEncoder:
         """Return the encoder that sharpens the probabilities and writes them in levels.
@@ -65,35 +85,91 @@ class ClassProbabilities:
             class_codes: `(n_levels, n_classes, n_bits)` uint8.
             temperature: Below 1, probabilities get nearer to 0 and 1.
         """
-        W, bias = self.W / temperature, self.bias / temperature
+        W, bias = self._folded(self.W / temperature, self.bias / temperature)
         if self.units is None:
             return ClassLevelsEncoder(
                 self.mean,
                 self.scale,
-                W=W.astype(np.float32),
-                bias=bias.astype(np.float32),
+                W=W,
+                bias=bias,
                 class_codes=class_codes,
                 exclusive=self.exclusive,
             )
-        # The whitening goes into the weights, so that nothing is left but the kernel.
         return KernelClassLevelsEncoder(
             self.mean,
             self.scale,
-            W=(W @ self.units.whitening).astype(np.float32),
-            bias=(bias - W @ self.units.mean).astype(np.float32),
+            W=W,
+            bias=bias,
             class_codes=class_codes,
             exclusive=self.exclusive,
             anchors=self.units.centres,
             gamma=self.units.gamma,
         )
 
-    def held_out_probabilities(self, temperature: float) -> Array:
-        """Return the sharpened probabilities of the rows that were held out."""
+    def rank_encoder(
+        self, class_codes: Array, temperature: float, rank: RankBits
+    ) -> ClassRankEncoder:
+        """Return the encoder with rank bits, too.
+
+        Args:
+            class_codes: `(n_levels, n_classes, n_bits)` uint8, of the bucket.
+            temperature: Of the probabilities in it.
+            rank: The maps behind the rank bits.
+        """
+        W, bias = self._folded(
+            np.concatenate([self.W, rank.R]), np.concatenate([self.bias, rank.bias])
+        )
+        G = rank.G.astype(np.float32)
+        if self.units is None:
+            return ClassRankEncoder(
+                self.mean,
+                self.scale,
+                W=W,
+                bias=bias,
+                class_codes=class_codes,
+                exclusive=self.exclusive,
+                G=G,
+                temperature=temperature,
+                unit_rows=self.unit_rows,
+            )
+        return KernelClassRankEncoder(
+            self.mean,
+            self.scale,
+            W=W,
+            bias=bias,
+            class_codes=class_codes,
+            exclusive=self.exclusive,
+            G=G,
+            temperature=temperature,
+            unit_rows=self.unit_rows,
+            anchors=self.units.centres,
+            gamma=self.units.gamma,
+        )
+
+    def _folded(self, W: Array, bias: Array) -> tuple[Array, Array]:
+        """Return float32 weights over what an encoder computes: standardised rows, or a kernel."""
+        if self.units is not None:
+            # The whitening goes into the weights, so that nothing is left but the kernel.
+            bias = bias - W @ self.units.mean
+            W = W @ self.units.whitening
+        else:
+            W = W * _plain_scale(self.scale, unit_rows=self.unit_rows)
+        return W.astype(np.float32), bias.astype(np.float32)
+
+    def seen(self, X: Matrix) -> Array:
+        """Return the inputs of rows of vectors, float32 `(n, n_inputs)`."""
+        standard = _standard(X, self.mean, self.scale, unit_rows=self.unit_rows)
+        if self.units is not None:
+            return self.units(standard)
+        return standard * np.float32(_plain_scale(self.scale, unit_rows=self.unit_rows))
+
+    def left_out_probabilities(self, temperature: float = 1.0) -> Array:
+        """Return the sharpened probabilities of the rows, each when it is left out."""
         return probabilities(self.logits / temperature, exclusive=self.exclusive)
 
 
 def fit_class_probabilities(
-    X: Array,
+    X: Matrix,
     mean: Array,
     scale: Array,
     targets: Array,
@@ -102,7 +178,7 @@ def fit_class_probabilities(
     gamma: float,
     seed: int,
 ) -> ClassProbabilities:
-    """Return the regression, of the inputs and the cost with the least held-out loss.
+    """Return the regression, of the inputs and the penalty with the least loss on rows left out.
 
     Args:
         X: The training vectors.
@@ -111,123 +187,121 @@ def fit_class_probabilities(
         targets: `(n, n_classes)` of 0 and 1.
         exclusive: Whether each row has exactly one class.
         gamma: Sharpness of the Gaussian units: see `units_at_rows`.
-        seed: Draws the units and the folds.
+        seed: Draws the units, and the rows where there are too many.
+
+    Warns:
+        UserWarning: There are too few rows to tell how sure to be.
     """
-    rng = np.random.default_rng(seed)
-    if len(X) > MAX_ROWS:
-        logger.info("Class probabilities are learned from %d of %d rows.", MAX_ROWS, len(X))
-    chosen = np.sort(rng.permutation(len(X))[:MAX_ROWS])
-    standard, Y = (as_float32(X[chosen]) - mean) * scale, targets[chosen].astype(np.float32)
-    tried = np.sort(rng.permutation(len(Y))[:MAX_HELD_OUT])
-    folds = _folds(Y[tried], rng, exclusive=exclusive)
+    n_rows = X.shape[0]
+    most = max(2, min(MAX_ROWS, MAX_VALUES // X.shape[1]))
+    rows = np.arange(n_rows)
+    if n_rows > most:
+        logger.info("Class probabilities are learned from %d of %d rows.", most, n_rows)
+        rows = np.sort(np.random.default_rng(seed).permutation(n_rows)[:most])
+    if n_rows < FEWEST_ROWS:
+        warn(
+            f"{n_rows} rows are too few to tell how sure class probabilities are; a usual value "
+            f"is taken. Add rows: {FEWEST_ROWS} or more.",
+            UserWarning,
+        )
+    unit_rows = is_sparse(X)
+    Y = targets[rows].astype(np.float64)
     with one_blas_thread():
-        units = units_at_rows(X, mean, scale, N_UNITS, gamma=gamma, seed=seed)
-        # At the length that rows have in the space of a kernel, the same costs suit both.
-        plain = standard / np.float32(np.sqrt(np.sum(scale > 0)))
-        found = [
-            (*_cross_validated(Z[tried], Y[tried], folds, exclusive=exclusive), layer, Z)
-            for Z, layer in ((plain, None), (units(standard), units))
-        ]
-        # Of equals, as where nothing can be held out, the plain vectors.
-        loss, C, logits, layer, Z = min(found, key=lambda one: np.nan_to_num(one[0]))
-        M = _regression(Z, Y, C, np.zeros((Y.shape[1], Z.shape[1] + 1)), exclusive=exclusive)
-    W = M[:, :-1] if layer is not None else M[:, :-1] / np.sqrt(np.sum(scale > 0))
-    held = folds >= 0
+        standard = _standard(X[rows], mean, scale, unit_rows=unit_rows)
+        plain = standard * np.float32(_plain_scale(scale, unit_rows=unit_rows))
+        best = _regression(plain, Y, exclusive=exclusive)
+        units, inputs = None, plain
+        layer = units_at_rows(X, mean, scale, N_UNITS, gamma=gamma, seed=seed)
+        lifted = layer(standard)
+        found = _regression(lifted, Y, exclusive=exclusive)
+        if found[0] < WORTH_UNITS * best[0]:
+            best, units, inputs = found, layer, lifted
+        loss, penalty, ridge, slope, shift = best
+        W, bias = ridge.weights(Y, penalty)
+        logits = slope * ridge.left_out(Y, penalty) + shift
     return ClassProbabilities(
         mean,
         scale,
-        layer,
-        W=W,
-        bias=M[:, -1],
+        units,
+        unit_rows,
+        W=slope * W,
+        bias=slope * bias + shift,
         exclusive=exclusive,
-        C=C,
+        penalty=penalty,
         loss=loss,
-        held_out=chosen[tried[held]],
-        logits=logits[held],
+        rows=rows,
+        logits=logits,
+        inputs=inputs,
+        ridge=ridge,
     )
 
 
-def _folds(Y: Array, rng: np.random.Generator, *, exclusive: bool) -> Array:
-    """Return in which fold each row is held out, classes dealt evenly; -1: it is always used.
+def _standard(X: Matrix, mean: Array, scale: Array, *, unit_rows: bool) -> Array:
+    dense = X.toarray() if is_sparse(X) else X
+    standard: Array = (as_float32(dense) - mean) * scale
+    return unit_length(standard) if unit_rows else standard
 
-    Rows of a class with fewer rows than folds are: some fold would not know the class.
+
+def _plain_scale(scale: Array, *, unit_rows: bool) -> float:
+    """Return what brings rows to length about 1, that of rows in the space of a kernel.
+
+    The same penalties then suit both.
     """
-    order = rng.permutation(len(Y))
-    folds = np.full(len(Y), -1)
-    if not exclusive:
-        folds[order] = np.arange(len(Y)) % N_FOLDS
-        return folds
-    labels = Y[order].argmax(axis=1)
-    order, labels = order[np.argsort(labels, kind="stable")], np.sort(labels)
-    enough = np.bincount(labels)[labels] >= N_FOLDS
-    folds[order[enough]] = np.arange(np.sum(enough)) % N_FOLDS
-    return folds
+    return 1.0 if unit_rows else float(1 / np.sqrt(max(1, int(np.sum(scale > 0)))))
 
 
-def _cross_validated(
-    Z: Array, Y: Array, folds: Array, *, exclusive: bool
+def _regression(
+    Z: Array, Y: Array, *, exclusive: bool
+) -> tuple[float, float, Ridge, float, Array]:
+    """Return the least loss on rows left out, its penalty, the regression, and its calibration."""
+    ridge = Ridge(Z)
+    found = [
+        (penalty, *calibration(ridge.left_out(Y, penalty), Y, exclusive=exclusive))
+        for penalty in ridge.penalties[::-1]
+    ]
+    # Of equals the largest penalty, which comes first.
+    penalty, loss, slope, shift = min(found, key=lambda one: one[1])
+    return loss, float(penalty), ridge, slope, shift
+
+
+def calibration(
+    predicted: Array, Y: Array, *, exclusive: bool
 ) -> tuple[float, float, Array]:
-    """Return the least mean held-out loss, its cost, and the logits of all rows held out."""
-    n_outputs, n_inputs = Y.shape[1], Z.shape[1]
-    best = (float("nan"), USUAL_COST, np.zeros((len(Y), n_outputs)))
-    if not (folds >= 0).any():
-        return best
-    maps = [np.zeros((n_outputs, n_inputs + 1)) for _ in range(N_FOLDS)]
-    for C in COSTS:
-        logits = np.zeros((len(Y), n_outputs))
-        for fold in range(N_FOLDS):
-            used, held = folds != fold, folds == fold
-            # A cost's solution is near to that of the cost before.
-            maps[fold] = _regression(Z[used], Y[used], C, maps[fold], exclusive=exclusive)
-            logits[held] = _logits(Z[held], maps[fold])
-        out = folds >= 0
-        loss = float(_losses(logits[out], Y[out], exclusive=exclusive).mean())
-        if loss >= best[0]:
-            break
-        best = (loss, C, logits)
-    return best
-
-
-def _regression(Z: Array, Y: Array, C: float, start: Array, *, exclusive: bool) -> Array:
-    """Return weights, and in the last column biases, that minimise C losses + |W|^2 / 2.
+    """Return the mean loss of logits slope * predicted + shift, and the best slope and shifts.
 
     Args:
-        Z: `(n, n_inputs)` float32.
-        Y: `(n, n_outputs)` of 0 and 1.
-        C: The cost of a loss.
-        start: Where the descent starts, `(n_outputs, n_inputs + 1)`.
+        predicted: `(n, n_classes)`, of rows that were left out.
+        Y: `(n, n_classes)` of 0 and 1.
         exclusive: Whether the outputs are the classes of one softmax.
     """
-    n = len(Z)
+    n, n_classes = Y.shape
+    if n < FEWEST_ROWS:
+        logits = USUAL_SLOPE * predicted
+        loss = float(losses(logits, Y, exclusive=exclusive).mean())
+        return loss, USUAL_SLOPE, np.zeros(n_classes)
 
-    def objective(flat: Array) -> tuple[float, Array]:
-        M = flat.reshape(start.shape)
-        logits = _logits(Z, M)
-        residuals = probabilities(logits, exclusive=exclusive) - Y
-        value = _losses(logits, Y, exclusive=exclusive).sum() + (M[:, :-1] ** 2).sum() / (2 * C)
-        gradient = np.empty_like(M)
-        gradient[:, :-1] = residuals.astype(np.float32).T @ Z + M[:, :-1] / C
-        gradient[:, -1] = residuals.sum(axis=0)
-        return float(value) / n, gradient.ravel() / n
+    def objective(at: Array) -> tuple[float, Array]:
+        slope, shift = at[0], at[1:]
+        logits = slope * predicted + shift
+        residuals = (probabilities(logits, exclusive=exclusive) - Y) / n
+        value = losses(logits, Y, exclusive=exclusive).mean() + SHRINKAGE * (shift @ shift)
+        gradient = np.append((residuals * predicted).sum(), residuals.sum(axis=0))
+        gradient[1:] += 2 * SHRINKAGE * shift
+        return float(value), gradient
 
-    options: Any = {"maxiter": MAX_ITERATIONS, "ftol": 1e-7, "gtol": 1e-6}
-    found = scipy.optimize.minimize(
-        objective, start.ravel(), jac=True, method="L-BFGS-B", options=options
-    )
-    solution: Array = found.x.reshape(start.shape)
-    return solution
-
-
-def _logits(Z: Array, M: Array) -> Array:
-    logits: Array = Z @ M[:, :-1].T.astype(np.float32) + M[:, -1]
-    return logits
+    start = np.append(USUAL_SLOPE, np.zeros(n_classes))
+    # A negative slope would call the likeliest class the least likely one.
+    bounds = [(0.1, None), *[(None, None)] * n_classes]
+    at = scipy.optimize.minimize(objective, start, jac=True, method="L-BFGS-B", bounds=bounds).x
+    loss = float(losses(at[0] * predicted + at[1:], Y, exclusive=exclusive).mean())
+    return loss, float(at[0]), at[1:]
 
 
-def _losses(logits: Array, Y: Array, *, exclusive: bool) -> Array:
+def losses(logits: Array, Y: Array, *, exclusive: bool) -> Array:
     """Return the negative log-likelihood of each row."""
     if exclusive:
         total = np.logaddexp.reduce(logits, axis=1)
     else:
         total = np.logaddexp(0, logits).sum(axis=1)
-    losses: Array = total - (Y * logits).sum(axis=1)
-    return losses
+    each: Array = total - (Y * logits).sum(axis=1)
+    return each

@@ -1,10 +1,12 @@
 """Rank bits above class probabilities: which order items by how likely they are similar."""
 
+import dataclasses
+
 import numpy as np
 
 from kinhash.arrays import Array
 from kinhash.encoders.class_levels import probabilities
-from kinhash.methods.parts.class_probabilities import ClassProbabilities
+from kinhash.methods.parts.class_probabilities import ClassProbabilities, RankBits
 from kinhash.methods.parts.rotation import MAX_ROTATION_ROWS, rotation
 from kinhash.progress import Report
 
@@ -23,68 +25,84 @@ def fit_rank_bits(
     unlabelled: Array | None,
     seed: int,
     report: Report,
-) -> tuple[Array, Array]:
-    """Return weights `(n_bits, n_inputs)` over the inputs of `fitted`, and biases.
+) -> RankBits:
+    """Return the bits that order items best by the probability that they are similar.
 
-    A bit is the sign of a sum: of logits, weighed by training with the probabilities that two rows
-    are similar, each row's predicted by the others; and of a principal direction of the inputs,
-    rotated as in iterative quantisation.
+    A bit is the sign of a sum: of logits and of roots of probabilities, weighed by training with
+    the probabilities that two rows are similar, each row's predicted by the others; and of a
+    principal direction of the inputs, rotated as in iterative quantisation.
 
     Args:
         fitted: Probabilities of classes or tags.
         n_bits: How many bits.
-        transfer: Weight of the directions against the logits, 0 to 1: at 0 they only scatter
-            unsure items, at 1 nothing is left of the logits.
+        transfer: Weight of the directions against the rest, 0 to 1: at 0 they only scatter unsure
+            items, at 1 nothing else is left.
         unlabelled: `(n, n_inputs)` inputs of further rows, or None.
         seed: Draws signs, rotations, batches.
         report: Told of progress.
     """
-    from kinhash.training.rank_bits import train_rank_bits  # noqa: PLC0415 - torch
-
     rng = np.random.default_rng(seed)
     inputs, logits = fitted.inputs, fitted.logits
     if unlabelled is not None:
         inputs = np.concatenate([inputs, unlabelled])
         logits = np.concatenate([logits, unlabelled @ fitted.W.T + fitted.bias])
-    directions = _directions(fitted, n_bits, rng)
-    if transfer == 1:
-        return _with_bias(directions, fitted.ridge.centre)
-    contrasts, middle, spread = _contrasts(logits, exclusive=fitted.exclusive)
-    scattered = (inputs - fitted.ridge.centre) @ directions.T
-    seen = np.concatenate([(logits @ contrasts - middle) / spread, scattered], axis=1)
     n_classes = logits.shape[1]
-    start = np.concatenate(
-        [_signs(n_bits, n_classes, rng) / np.sqrt(n_classes), SCATTER * np.eye(n_bits)], axis=1
-    )
-    trained, bias = train_rank_bits(
-        seen.astype(np.float32),
-        probabilities(logits, exclusive=fitted.exclusive),
+    directions = _directions(fitted, n_bits, rng)
+    only = RankBits(directions, np.zeros((n_bits, n_classes)), -(directions @ fitted.ridge.mean))
+    if transfer == 1:
+        return only
+    from kinhash.training.rank_bits import train_rank_bits  # noqa: PLC0415 - torch
+
+    likely = probabilities(logits, exclusive=fitted.exclusive)
+    # What all logits of a row have in common says nothing about classes.
+    contrasts = np.eye(n_classes) - (1 / n_classes if fitted.exclusive else 0)
+    sides = [_spread(logits @ contrasts), _spread(np.sqrt(likely))]
+    scattered = inputs @ only.R.T + only.bias
+    signs = _signs(n_bits, n_classes, rng) / (len(sides) * np.sqrt(n_classes))
+    trained, shift = train_rank_bits(
+        np.concatenate([*(side.rows for side in sides), scattered], axis=1).astype(np.float32),
+        likely,
         logits.argmax(axis=1),
-        start,
+        np.concatenate([signs, signs, SCATTER * np.eye(n_bits)], axis=1),
         exclusive=fitted.exclusive,
         seed=seed,
         report=report,
     )
-    # Over the inputs: the logits are linear in them, and so are the directions.
-    above = trained[:, :n_classes].astype(np.float64) @ (contrasts.T / spread)
-    R = above @ fitted.W + trained[:, n_classes:] @ directions
-    shift = (
-        bias
-        + above @ fitted.bias
-        - trained[:, :n_classes] @ (middle / spread)
-        - trained[:, n_classes:] @ (directions @ fitted.ridge.centre)
+    A, G, D = np.split(trained.astype(np.float64), [n_classes, 2 * n_classes], axis=1)
+    A, G = A / sides[0].size, G / sides[1].size
+    found = RankBits(
+        A @ contrasts @ fitted.W + D @ only.R,
+        G,
+        shift
+        + A @ (contrasts @ fitted.bias - sides[0].middle)
+        - G @ sides[1].middle
+        + D @ only.bias,
     )
     if transfer == 0:
-        return R, shift
-    # Both sides vary by 1 before they are weighed.
-    size = np.maximum((inputs @ R.T + shift).std(axis=0), np.finfo(np.float32).tiny)
-    R, shift = R / size[:, None], shift / size
-    other, other_shift = _with_bias(directions, fitted.ridge.centre)
-    return (1 - transfer) * R + transfer * other, (1 - transfer) * shift + transfer * other_shift
+        return found
+    # Both vary by 1 before they are weighed.
+    outputs = inputs @ found.R.T + np.sqrt(likely) @ found.G.T + found.bias
+    share = (1 - transfer) / np.maximum(outputs.std(axis=0), np.finfo(np.float32).tiny)
+    return RankBits(
+        share[:, None] * found.R + transfer * only.R,
+        share[:, None] * found.G,
+        share * found.bias + transfer * only.bias,
+    )
 
 
-def _with_bias(directions: Array, centre: Array) -> tuple[Array, Array]:
-    return directions, -(directions @ centre)
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Spread:
+    """Rows with mean 0 in each column, and spread 1 in all."""
+
+    rows: Array
+    middle: Array
+    size: float
+
+
+def _spread(values: Array) -> _Spread:
+    middle = values.mean(axis=0)
+    size = max(float((values - middle).std()), float(np.finfo(np.float32).tiny))
+    return _Spread((values - middle) / size, middle, size)
 
 
 def _directions(fitted: ClassProbabilities, n_bits: int, rng: np.random.Generator) -> Array:
@@ -94,7 +112,7 @@ def _directions(fitted: ClassProbabilities, n_bits: int, rng: np.random.Generato
     """
     principal = fitted.ridge.principal(n_bits)
     rows = rng.permutation(len(fitted.inputs))[:MAX_ROTATION_ROWS]
-    projected = (fitted.inputs[np.sort(rows)] - fitted.ridge.centre) @ principal
+    projected = (fitted.inputs[np.sort(rows)] - fitted.ridge.mean) @ principal
     turned = []
     n_turned = 0
     while n_turned < n_bits:
@@ -103,18 +121,6 @@ def _directions(fitted: ClassProbabilities, n_bits: int, rng: np.random.Generato
         turned.append((principal @ (R / spread)).T)
         n_turned += len(turned[-1])
     return np.concatenate(turned)[:n_bits]
-
-
-def _contrasts(logits: Array, *, exclusive: bool) -> tuple[Array, Array, float]:
-    """Return C, middle and spread such that (logits C - middle) / spread has mean 0 and spread 1.
-
-    What all logits of a row have in common says nothing about classes.
-    """
-    n_classes = logits.shape[1]
-    C = np.eye(n_classes) - (1 / n_classes if exclusive else 0)
-    contrasts = logits @ C
-    middle = contrasts.mean(axis=0)
-    return C, middle, max(float((contrasts - middle).std()), float(np.finfo(np.float32).tiny))
 
 
 def _signs(n_bits: int, n_classes: int, rng: np.random.Generator) -> Array:

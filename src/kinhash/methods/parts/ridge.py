@@ -54,12 +54,24 @@ class Ridge:
         fitted: Array = self._left @ inner.astype(np.float32) + mean
         return fitted
 
-    def left_out_error(self, T: Array, penalty: float) -> float:
-        """Return the mean squared error of rows that were left out, one at a time."""
+    def left_out(self, T: Array, penalty: float) -> Array:
+        """Return what the regression on all other rows says of each, `(n, n_targets)`."""
         shares = self._values / (self._values + penalty)
         leverage = np.einsum("ij,ij,j->i", self._left, self._left, shares) + 1 / len(T)
         left = np.maximum(1 - leverage, 1e-6)[:, None]
-        return float(np.square((T - self.predicted(T, penalty)) / left).mean())
+        said: Array = T - (T - self.predicted(T, penalty)) / left
+        return said
+
+    def left_out_error(self, T: Array, penalty: float) -> float:
+        """Return the mean squared error of rows that were left out, one at a time."""
+        return float(np.square(T - self.left_out(T, penalty)).mean())
+
+    def principal(self, n: int) -> Array:
+        """Return the directions along which the inputs vary most, `(n_inputs, k)`, k at most `n`."""
+        most = np.argsort(-self._values, kind="stable")[:n]
+        roots = np.sqrt(self._values[most]).astype(np.float32)
+        directions: Array = self.Z.T @ (self._left[:, most] / roots)
+        return directions
 
     def weights(self, T: Array, penalty: float) -> tuple[Array, Array]:
         """Return W `(n_targets, n_inputs)` and b `(n_targets,)`, float64."""

@@ -9,25 +9,18 @@ from sklearn.svm import SVC
 
 from kinhash.arguments import check_integer, check_number
 from kinhash.arrays import Array, Labels
-from kinhash.codes import MAX_BITS, Codes
+from kinhash.codes import MAX_BITS
 from kinhash.encoders import ClassEncoder, as_float32
-from kinhash.encoders.class_levels import written
 from kinhash.errors import InvalidInputError
 from kinhash.methods.model import HashMethod
-from kinhash.methods.parts.class_probabilities import (
-    ClassProbabilities,
-    fit_class_probabilities,
-)
+from kinhash.methods.parts.class_probabilities import fit_class_probabilities
 from kinhash.methods.parts.class_words import dense_words, sparse_words
+from kinhash.methods.parts.sharpening import NEAR, best_temperature
 from kinhash.methods.standardisation import check_varies, standardisation
 from kinhash.methods.supervision.rows import label_source, membership
-from kinhash.metrics import evaluate_codes
 from kinhash.pairs import LabelSource
 
 WORD_BITS = (2, 4, 6, 8)  # active bits of class codes that share bits: the codes stay sparse
-NEAR = 2  # class codes no farther apart than this are all found within the usual radius
-TEMPERATURES = (1.0, 0.7, 0.5, 0.3, 0.2, 0.15, 0.1, 0.07, 0.05, 0.03, 0.02)
-USUAL_TEMPERATURE = 0.1  # where nothing can be held out
 
 
 class ClassCode(HashMethod):
@@ -43,9 +36,8 @@ class ClassCode(HashMethod):
     Where that is less than two, classes have words of up to 8 active bits, chosen one by one, each
     far from those before.
 
-    With `levels`, the code says how likely each class is: logistic regression, over Gaussian units
-    or the plain vectors, whichever has the smaller held-out loss, gives probabilities, which are
-    sharpened, p^(1 / temperature) scaled to sum 1, and written as a thermometer. Level l of a
+    With `levels`, the code says how likely each class is: ridge regression, over Gaussian units
+    or the plain vectors, calibrated on rows left out, gives probabilities, which are sharpened, p^(1 / temperature) scaled to sum 1, and written as a thermometer. Level l of a
     class is set when its probability is at least (l - 0.5) / levels, and has n_bits // (levels *
     n_classes) bits of its own. Where that is none, the code is the union of the words of all
     classes that reach the first level. An item always has the first level of its likeliest class.
@@ -66,8 +58,8 @@ class ClassCode(HashMethod):
         seed: Chooses which bits each class gets, and the folds of the cross-validation.
 
     Attributes:
-        history_: With `levels` or tags, what was chosen: `C`, `temperature`, whether there are
-            `gaussian_units`, and the `held_out_loss`.
+        history_: With `levels` or tags, what was chosen: `penalty`, `temperature`, whether there are
+            `gaussian_units`, and the `left_out_loss`.
 
     Example:
         >>> from sklearn.datasets import load_digits
@@ -140,14 +132,16 @@ class ClassCode(HashMethod):
         )
         temperature = self.temperature
         if temperature is None:
-            temperature = _temperature(fitted, targets, codes)
+            temperature = best_temperature(
+                fitted.left_out_probabilities, targets[fitted.rows], codes
+            )
         self.encoder_ = fitted.encoder(codes, float(temperature))
         self.history_ = [
             {
-                "C": fitted.C,
+                "penalty": fitted.penalty,
                 "temperature": float(temperature),
                 "gaussian_units": fitted.units is not None,
-                "held_out_loss": fitted.loss,
+                "left_out_loss": fitted.loss,
                 "kept": True,
             }
         ]
@@ -171,30 +165,6 @@ class ClassCode(HashMethod):
             gamma=gamma,
         )
         self.history_ = []
-
-
-def _temperature(fitted: ClassProbabilities, targets: Array, codes: Array) -> float:
-    """Return the temperature with the best F1 among the rows that were held out."""
-    labels = targets[fitted.held_out]
-    # A row without a tag, or whose tags no other row has, has nothing to find.
-    findable = (labels & (labels.sum(axis=0, dtype=np.int64) > 1)).any(axis=1)
-    if not findable.any():
-        return USUAL_TEMPERATURE
-    scores = []
-    for temperature in TEMPERATURES:
-        likely = fitted.held_out_probabilities(temperature).astype(np.float32)
-        rows = Codes.from_dense(written(likely, codes))
-        found = evaluate_codes(
-            rows[findable],
-            labels[findable],
-            rows,
-            labels,
-            radii=(0, NEAR),
-            at=(),
-            own=np.flatnonzero(findable),
-        )
-        scores.append(found["f1@r0"] + found[f"f1@r{NEAR}"])
-    return TEMPERATURES[int(np.argmax(scores))]
 
 
 def class_codes(n_classes: int, n_bits: int, rng: np.random.Generator) -> Array:

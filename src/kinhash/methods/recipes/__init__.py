@@ -1,0 +1,1 @@
+"""How `SparseHash` learns: the recipes, and which parameters belong to which."""

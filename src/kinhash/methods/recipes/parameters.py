@@ -1,0 +1,79 @@
+"""Parameters that belong to one recipe: left at None they have that recipe's default."""
+
+import dataclasses
+from typing import Any
+
+from kinhash.arguments import check_choice
+from kinhash.errors import InvalidInputError
+
+RECIPES = ("strong", "paper")
+
+
+@dataclasses.dataclass
+class PaperParameters:
+    """What the paper's network, loss and descent are set by, with their defaults."""
+
+    n_bits: int
+    seed: int
+    verbose: bool
+    margin: float = 7.0
+    alpha: float = 0.001
+    lam: float = 0.1
+    similar_share: float = 0.22
+    n_layers: int = 1
+    signed: bool = False
+    encoder: str = "ista"
+    n_active: int | None = None
+    beta: float = 3.0
+    optimizer: str = "adam"
+    learning_rate: float | None = None
+    momentum: float = 0.9
+    batch_size: int = 100
+    max_epochs: int = 250
+    max_steps: int = 2000
+    validation_share: float = 0.1
+    patience: int = 20
+    n_neighbors: int = 10
+    threshold: float | None = None
+    device: str = "cpu"
+
+
+@dataclasses.dataclass
+class StrongParameters:
+    """What the strong recipe is set by, with its defaults."""
+
+    n_bits: int
+    seed: int
+    verbose: bool
+    n_rank_bits: int | None = None
+    transfer: float = 0.0
+
+
+_OF = {"paper": PaperParameters, "strong": StrongParameters}
+
+
+def resolved(parameters: dict[str, Any]) -> PaperParameters | StrongParameters:
+    """Return the parameters of the recipe that was asked for.
+
+    Args:
+        parameters: All of a method, by name; None where nothing was said.
+
+    Raises:
+        InvalidInputError: There is no such recipe, or a parameter belongs to another one.
+    """
+    given = {name: value for name, value in parameters.items() if value is not None}
+    recipe = given.pop("recipe", None)
+    check_choice("recipe", recipe, RECIPES)
+    if recipe == "paper" and given.get("n_rank_bits") == 0:
+        del given["n_rank_bits"]  # its codes have none
+    own = _OF[recipe]
+    known = {field.name for field in dataclasses.fields(own)}
+    for name in given:
+        if name not in known:
+            other = next(r for r in RECIPES if r != recipe)
+            raise InvalidInputError(
+                f"`{name}` belongs to recipe='{other}', but `recipe` is '{recipe}'. Add "
+                f"recipe='{other}', or leave `{name}` out."
+            )
+    found: PaperParameters | StrongParameters = own(**given)
+    return found

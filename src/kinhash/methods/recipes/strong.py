@@ -1,0 +1,225 @@
+"""The strong recipe: calibrated probabilities as buckets, and rank bits that order by them."""
+
+import dataclasses
+import math
+from typing import Any
+
+import numpy as np
+
+from kinhash.arguments import check_integer, check_number
+from kinhash.arrays import Array, Labels, Matrix
+from kinhash.codes import MAX_BITS
+from kinhash.encoders import CHUNK_ROWS, Encoder, check_finite
+from kinhash.errors import CollapseWarning, InvalidInputError, warn
+from kinhash.methods.networks.schedule import check_torch
+from kinhash.methods.parts.class_probabilities import (
+    ClassProbabilities,
+    RankBits,
+    fit_class_probabilities,
+)
+from kinhash.methods.parts.class_words import sparse_words
+from kinhash.methods.parts.confusable_words import class_words, confusable, confusion
+from kinhash.methods.parts.landmarks import fit_vectors_alone, usual_bucket_bits
+from kinhash.methods.parts.rank_bits import fit_rank_bits
+from kinhash.methods.parts.sharpening import best_temperature
+from kinhash.methods.parts.whitened_pairs import fit_pairs_alone
+from kinhash.methods.recipes.parameters import StrongParameters
+from kinhash.methods.standardisation import check_varies, standardisation
+from kinhash.methods.supervision.rows import from_labels, membership
+from kinhash.pairs import LabelSource, Pairs, TagSource
+from kinhash.progress import progress_bar
+
+GAMMA = 1.0  # sharpness of Gaussian units, as ClassCode has it
+# So sharp that the bucket is the word of the likeliest class.
+ONE_CLASS = 0.02
+MAX_UNLABELLED = 20_000  # rows that are looked at
+TAG_BITS = 2  # active bits of a tag's word
+
+
+@dataclasses.dataclass(frozen=True)
+class StrongFit:
+    """What the recipe leaves."""
+
+    encoder: Encoder
+    history: list[dict[str, Any]]
+
+
+def check_strong(settings: StrongParameters) -> None:
+    """Raise InvalidInputError if a parameter cannot be used."""
+    check_integer("n_bits", settings.n_bits, 1, MAX_BITS)
+    if settings.n_rank_bits is not None:
+        check_integer("n_rank_bits", settings.n_rank_bits, 0, settings.n_bits - 1)
+    check_number("transfer", settings.transfer, 0, 1)
+    check_integer("seed", settings.seed, 0)
+
+
+def fit_strong(
+    settings: StrongParameters,
+    X: Matrix,
+    y: Labels | None,
+    pairs: Pairs | None,
+    unlabelled: Matrix | None,
+) -> StrongFit:
+    """Return what is learned from labels or tags, from pairs, or from vectors alone.
+
+    Raises:
+        InvalidInputError: The vectors, or what is said of them, cannot be used.
+
+    Warns:
+        CollapseWarning: Classes share their commonest code.
+    """
+    if y is not None and pairs is not None:
+        raise InvalidInputError("Give either `y` or `pairs`, got both.")
+    if unlabelled is not None and y is None:
+        raise InvalidInputError(
+            "`unlabelled` goes with `y`, which is None. Add these rows to `X` instead."
+        )
+    mean, scale, constant = standardisation(X)
+    check_varies(constant)
+    if pairs is not None:
+        return _from_pairs(settings, X, pairs, mean, scale)
+    if y is None:
+        return _from_vectors(settings, X, mean, scale)
+    source = from_labels(y, X.shape[0])
+    with progress_bar(f"SparseHash, {settings.n_bits} bits", shown=settings.verbose) as report:
+        fitted = fit_class_probabilities(
+            X,
+            mean,
+            scale,
+            membership(source),
+            exclusive=isinstance(source, LabelSource),
+            gamma=GAMMA,
+            seed=settings.seed,
+        )
+        words, temperature = _words(settings, fitted, source)
+        n_rank_bits = settings.n_bits - words.shape[-1]
+        rank = RankBits(
+            np.zeros((0, fitted.W.shape[1])), np.zeros((0, len(fitted.W))), np.zeros(0)
+        )
+        if n_rank_bits:
+            if settings.transfer < 1:
+                check_torch("cpu")
+            rank = fit_rank_bits(
+                fitted,
+                n_rank_bits,
+                transfer=settings.transfer,
+                unlabelled=None if unlabelled is None else _seen(fitted, unlabelled, settings),
+                seed=settings.seed,
+                report=report,
+            )
+    encoder = fitted.rank_encoder(words, temperature, rank)
+    if isinstance(source, LabelSource):
+        _warn_of_shared_codes(fitted, source, np.unique(np.asarray(y).reshape(-1)))
+    return StrongFit(encoder, [_record(fitted, temperature)])
+
+
+def _record(fitted: ClassProbabilities, temperature: float) -> dict[str, Any]:
+    return {
+        "left_out_loss": fitted.loss,
+        "penalty": fitted.penalty,
+        "temperature": temperature,
+        "gaussian_units": fitted.units is not None,
+        "kept": True,
+    }
+
+
+def _words(
+    settings: StrongParameters, fitted: ClassProbabilities, source: LabelSource | TagSource
+) -> tuple[Array, float]:
+    """Return the bits of each level of each class, `(1, n_classes, n_bucket_bits)`, and how sharp
+    the probabilities are that they are written from.
+    """
+    rng = np.random.default_rng(settings.seed)
+    n_classes = len(fitted.W)
+    n_bucket_bits = _n_bucket_bits(settings, n_classes)
+    if isinstance(source, TagSource):
+        n_active = min(TAG_BITS, n_bucket_bits)
+        words = sparse_words(n_classes, n_bucket_bits, n_active, rng)[None]
+        targets = membership(source)[fitted.rows]
+        return words, best_temperature(fitted.left_out_probabilities, targets, words)
+    predicted = fitted.logits.argmax(axis=1)
+    counts = confusion(source.labels[fitted.rows], predicted, n_classes)
+    words, n_amiss = class_words(confusable(counts), n_bucket_bits, rng)
+    if n_amiss:
+        better = math.ceil(_roomy(n_classes) * settings.n_bits / n_bucket_bits)
+        warn(
+            f"{n_bucket_bits} bucket bits have no room for {n_classes} classes: {n_amiss} pairs "
+            f"of classes are found together, or not, against what is best. n_bits={better} has.",
+            UserWarning,
+        )
+    return words[None], ONE_CLASS
+
+
+def _n_bucket_bits(settings: StrongParameters, n_classes: int) -> int:
+    """Return the length of the bucket: two bits for each class if that leaves the most to rank."""
+    n_bits = settings.n_bits
+    if settings.n_rank_bits is not None:
+        return n_bits - settings.n_rank_bits
+    if _roomy(n_classes) <= 3 * n_bits // 8:
+        return _roomy(n_classes)
+    return min(n_bits, max(n_bits // 4, math.ceil(math.log2(n_classes)) + 1))
+
+
+def _roomy(n_classes: int) -> int:
+    """Return in how many bits each class has two of its own."""
+    return 2 * n_classes
+
+
+def _seen(fitted: ClassProbabilities, unlabelled: Matrix, settings: StrongParameters) -> Array:
+    """Return the inputs of rows without labels, of a random part where they are many."""
+    for start in range(0, unlabelled.shape[0], CHUNK_ROWS):
+        check_finite(unlabelled[start : start + CHUNK_ROWS], first_row=start)
+    rng = np.random.default_rng(settings.seed)
+    rows = np.sort(rng.permutation(unlabelled.shape[0])[:MAX_UNLABELLED])
+    return fitted.seen(unlabelled[rows])
+
+
+def _warn_of_shared_codes(
+    fitted: ClassProbabilities, source: LabelSource, names: Array
+) -> None:
+    """Warn of classes whose rows, when they are left out, most often get the code of another."""
+    labels, predicted = source.labels[fitted.rows], fitted.logits.argmax(axis=1)
+    counts = confusion(labels, predicted, len(fitted.W))
+    shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+    shared = []
+    for own in np.flatnonzero(counts.sum(axis=1)):
+        commonest = int(counts[own].argmax())
+        if counts[own, commonest] > counts[own, own]:
+            both = float(np.minimum(shares[own], shares[commonest]).sum())
+            shared.append(f"{names[own]} and {names[commonest]} share {both:.0%} of their codes")
+    if shared:
+        more = f", and {len(shared) - 3} more" if len(shared) > 3 else ""
+        warn(
+            f"{'; '.join(shared[:3])}{more}: these vectors do not tell them apart. Add rows of "
+            "them, use other vectors, or give them one label.",
+            CollapseWarning,
+        )
+
+
+def _from_vectors(
+    settings: StrongParameters, X: Matrix, mean: Array, scale: Array
+) -> StrongFit:
+    n_rank_bits = settings.n_rank_bits
+    if n_rank_bits is None:
+        n_rank_bits = settings.n_bits - usual_bucket_bits(settings.n_bits)
+    encoder, history = fit_vectors_alone(
+        X, mean, scale, n_bits=settings.n_bits, n_rank_bits=n_rank_bits, seed=settings.seed
+    )
+    return StrongFit(encoder, list(history))
+
+
+def _from_pairs(
+    settings: StrongParameters, X: Matrix, pairs: Pairs, mean: Array, scale: Array
+) -> StrongFit:
+    if not isinstance(pairs, Pairs):
+        raise InvalidInputError(f"`pairs` must be kinhash.Pairs, got {type(pairs).__name__}.")
+    pairs.check_rows(X.shape[0])
+    if settings.n_rank_bits:
+        raise InvalidInputError(
+            f"Codes learned from pairs have no rank bits, got {settings.n_rank_bits} as "
+            "`n_rank_bits`. Leave it out."
+        )
+    encoder, facts = fit_pairs_alone(
+        X, pairs, mean, scale, n_bits=settings.n_bits, seed=settings.seed
+    )
+    return StrongFit(encoder, [facts.record() | {"kept": True}])
