@@ -6,6 +6,7 @@ from kinhash.encoders.class_levels import ClassLevelsEncoder, KernelClassLevelsE
 from kinhash.encoders.classes import ClassEncoder
 from kinhash.encoders.kernel import KernelEncoder
 from kinhash.encoders.kernel_ista import KernelIstaEncoder
+from kinhash.encoders.landmarks import LandmarkEncoder
 from kinhash.encoders.linear import LinearEncoder
 from kinhash.encoders.nested import NestedEncoder
 from kinhash.encoders.network import HALF_WAY, CodEncoder, IstaEncoder
@@ -31,6 +32,7 @@ __all__ = [
     "KernelClassLevelsEncoder",
     "KernelEncoder",
     "KernelIstaEncoder",
+    "LandmarkEncoder",
     "LinearEncoder",
     "NestedEncoder",
     "as_float32",
@@ -51,5 +53,6 @@ ENCODERS: dict[str, type[Encoder]] = {
         ClassEncoder,
         ClassLevelsEncoder,
         KernelClassLevelsEncoder,
+        LandmarkEncoder,
     )
 }
