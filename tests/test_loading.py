@@ -15,7 +15,7 @@ import safetensors.numpy
 import kinhash
 from kinhash import Codes, HammingIndex, MultimodalSparseHash, SparseHash, storage
 from kinhash.codes import StoredCodes
-from kinhash.encoders import ENCODERS
+from kinhash.encoders import ENCODERS, LandmarkEncoder, unit_length
 from kinhash.errors import FormatError, InvalidInputError
 from kinhash.loading import describe, load
 from kinhash.methods import (
@@ -62,6 +62,10 @@ def files(tmp_path_factory, digits):
     ClassCode(n_bits=12, levels=2).fit(X[:, 18:22], middle).save(folder / "kernel-class-levels")
     OrthoHash(n_bits=12).fit(X[:, 18:22], middle).save(folder / "kernel-top-k")
     texts = [f"{TEXTS[label]} {TEXTS[-label]}" for label in y]
+    landmarks = LSH(n_bits=12).fit(X)  # the face of a method, with an encoder of that kind
+    standard = landmarks.encoder_.mean, landmarks.encoder_.scale
+    landmarks.encoder_ = LandmarkEncoder(*standard, unit_length(X[:12] - standard[0]), n_nearest=3)
+    landmarks.save(folder / "landmarks")
     for name, method in (
         ("kernel-ista", MultimodalSparseHash(n_bits=12, max_steps=20, n_anchors=15)),
         ("two modalities", CCAITQ(n_bits=5)),
@@ -83,6 +87,7 @@ NAMES = [
     "kernel-ista",
     "kernel-class-levels",
     "kernel-top-k",
+    "landmarks",
     "two modalities",
     "codes",
     "nested codes",

@@ -8,6 +8,7 @@ from kinhash.encoders.classes import ClassEncoder
 from kinhash.encoders.kernel import KernelEncoder
 from kinhash.encoders.kernel_ista import KernelIstaEncoder
 from kinhash.encoders.kinds import ENCODERS, restored_encoder
+from kinhash.encoders.landmarks import LandmarkEncoder
 from kinhash.encoders.linear import LinearEncoder
 from kinhash.encoders.nested import NestedEncoder
 from kinhash.encoders.network import HALF_WAY, CodEncoder, IstaEncoder
@@ -37,6 +38,7 @@ __all__ = [
     "KernelEncoder",
     "KernelIstaEncoder",
     "KernelTopKEncoder",
+    "LandmarkEncoder",
     "LinearEncoder",
     "NestedEncoder",
     "TopKEncoder",

@@ -13,6 +13,7 @@ from kinhash.encoders.class_rank import ClassRankEncoder, KernelClassRankEncoder
 from kinhash.encoders.classes import ClassEncoder
 from kinhash.encoders.kernel import KernelEncoder
 from kinhash.encoders.kernel_ista import KernelIstaEncoder
+from kinhash.encoders.landmarks import LandmarkEncoder
 from kinhash.encoders.linear import LinearEncoder
 from kinhash.encoders.nested import NestedEncoder
 from kinhash.encoders.network import CodEncoder, IstaEncoder
@@ -35,6 +36,7 @@ ENCODERS: dict[str, type[Encoder]] = {
         KernelClassRankEncoder,
         TopKEncoder,
         KernelTopKEncoder,
+        LandmarkEncoder,
     )
 }
 """All but the nested kind, which is made of two of these."""
