@@ -80,7 +80,7 @@ class BlockEncoder(Encoder):
             bad = _native.standardise(rows, self.mean, self.scale, kept.block[: len(rows)])
             with np.errstate(all="ignore"):  # what is not finite is reported with its row
                 outputs = self._outputs(kept.block)[: len(rows)]
-                finite = np.isfinite(outputs).all(axis=1)
+                finite: Array = np.logical_and.reduce(np.isfinite(outputs), axis=1)
                 entries = self._entries(np.where(finite[:, None], outputs, 0))
             _native.pack(entries, words[start : start + len(rows)], signed=self.signed)
             bad = min(bad, len(rows) if finite.all() else int(finite.argmin()))
