@@ -5,7 +5,7 @@ import math
 import time
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -17,13 +17,14 @@ from kinhash.datasets.dataset import vectors_of
 from kinhash.errors import ConstantColumnWarning, InvalidInputError
 from kinhash.evaluation.protocol import (
     Evaluation,
-    evaluate_l2,
     evaluate_method,
+    evaluate_raw,
     recall_against_radius,
 )
 from kinhash.index.reference import search_top_k
 from kinhash.measures import DEMO, scores
 from kinhash.methods import LSH, ClassCode, HashMethod, NNHash, SparseHash
+from kinhash.metrics import Metric
 from kinhash.progress import Report, silent
 from kinhash.show import plots
 from kinhash.show.html import Fact, Section, write_report
@@ -89,7 +90,7 @@ def run_demo(
         force: Overwrite those two files.
         report: Called with (steps done, steps in all, what comes next).
         bits: The two code lengths to compare, the shorter first.
-        max_steps: Most training batches per method; the methods' own default if left at None.
+        max_steps: Most training batches of methods that have such a limit; None for their own.
 
     Raises:
         InvalidInputError: The files exist and `force` is not set, `out` cannot be written, or
@@ -155,7 +156,8 @@ def prepare(out: Path, *, force: bool) -> None:
 
 def _method(kind: type[HashMethod], n_bits: int, seed: int, max_steps: int | None) -> HashMethod:
     method = kind().set_params(n_bits=n_bits, seed=seed)
-    if max_steps is not None and "max_steps" in method.get_params():
+    # What a method leaves at None it may not have at all: it belongs to another recipe.
+    if max_steps is not None and method.get_params().get("max_steps") is not None:
         method.set_params(max_steps=max_steps)
     return method
 
@@ -174,17 +176,13 @@ def _row(key: tuple[str, int], evaluation: Evaluation) -> Row:
 
 def _vector_rows(data: Dataset, part: Split) -> list[Row]:
     """Return the measures of rankings by the vectors: they have no codes, so no radius either."""
-    vectors = vectors_of(data)
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    # Among vectors of length 1, the order by L2 is that by cosine.
-    on_sphere = replace(data, vectors=vectors / np.maximum(lengths, np.finfo(np.float32).tiny))
-    return [
-        {"method": name, "n_bits": None, **{key: found[key] for key in DEMO if key in found}}
-        for name, found in (
-            (L2, evaluate_l2(data, part)[0]),
-            (COSINE, evaluate_l2(on_sphere, part)[0]),
-        )
-    ]
+    rankings: tuple[tuple[str, Metric], ...] = ((L2, "l2"), (COSINE, "cosine"))
+    rows: list[Row] = []
+    for name, metric in rankings:
+        found, _ = evaluate_raw(data, part, metric=metric)
+        measures = {key: found[key] for key in DEMO if key in found}
+        rows.append({"method": name, "n_bits": None, **measures})
+    return rows
 
 
 def _lead(data: Dataset, part: Split) -> str:
