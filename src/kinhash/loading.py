@@ -11,7 +11,15 @@ from kinhash.codes import Codes, StoredCodes, stored_codes
 from kinhash.errors import FormatError
 from kinhash.index import file as index_file
 from kinhash.index.hamming import HammingIndex
-from kinhash.methods import METHODS, MULTIMODAL_METHODS, HashMethod, MultimodalMethod, Nested
+from kinhash.methods import (
+    METHODS,
+    MULTIMODAL_METHODS,
+    HashMethod,
+    MultimodalMethod,
+    Nested,
+    SparseHash,
+)
+from kinhash.methods.recipes.parameters import recipe_defaults
 
 Stored = HashMethod | MultimodalMethod | StoredCodes
 Loaded = Stored | HammingIndex
@@ -103,7 +111,12 @@ def _of_model(model: HashMethod | MultimodalMethod) -> dict[str, Any]:
 def _changed(model: HashMethod | MultimodalMethod) -> dict[str, Any]:
     """Return the parameters that differ from the defaults; of a method in them, likewise."""
     defaults = type(model)().stored_parameters()
-    changed = {k: v for k, v in model.stored_parameters().items() if v != defaults[k]}
+    of_recipe = recipe_defaults(model.recipe) if isinstance(model, SparseHash) else {}
+    changed = {
+        name: value
+        for name, value in model.stored_parameters().items()
+        if value != defaults[name] and value != of_recipe.get(name)
+    }
     for name in changed:
         part = getattr(model, name)
         if isinstance(part, HashMethod):
@@ -114,10 +127,12 @@ def _changed(model: HashMethod | MultimodalMethod) -> dict[str, Any]:
 def _of_encoder(model: HashMethod) -> dict[str, Any]:
     encoder = model.encoder_
     facts = {"n_bits": encoder.n_bits, "n_features": encoder.n_features, "signed": encoder.signed}
+    if encoder.n_rank_bits:
+        facts["n_rank_bits"] = encoder.n_rank_bits
     if not isinstance(model, Nested):
         return facts
     parts = {"bucket": model.bucket_, "rank": model.rank_}
-    return facts | {"n_rank_bits": model.n_rank_bits} | {k: _of_part(v) for k, v in parts.items()}
+    return facts | {k: _of_part(v) for k, v in parts.items()}
 
 
 def _of_part(model: HashMethod) -> dict[str, Any]:

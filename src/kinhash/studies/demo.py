@@ -4,7 +4,7 @@ import itertools
 import math
 import time
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -414,7 +414,8 @@ def _table_section(rows: Sequence[Row], results: Results) -> Section:
             "Means over queries. mAP: average precision of the whole ranking, expected over all "
             "orders of items at equal distance. Empty: queries without any answer; they count with "
             "precision 0. Answers: items returned per query. Unique: different codes in the "
-            "database, which also holds the training images. Active: bits set per code. F1 alone "
+            "database, which also holds the training images. Active: bits set per code. Both "
+            "are of the bucket where there are rank bits. F1 alone "
             f"can deceive: one code for everything would score {blind_f1}. This is one run with "
             f"{n_queries} queries: the standard error of a rate is up to "
             f"{50 / n_queries**0.5:.1f} points, and other seeds give other codes."
@@ -446,15 +447,25 @@ def _rivals_sentences(results: Results) -> list[str]:
 
 def _control_sentence(results: Results) -> str:
     control, ours = (
-        [found.metrics["unique_codes"] for (name, _), found in results.items() if name == kind]
+        [found for (name, _), found in results.items() if name == kind]
         for kind in (ClassCode.__name__, SparseHash.__name__)
     )
-    few, many = f"{min(ours):.0f}", f"{max(ours):.0f}"
-    return (
-        f"What {ClassCode.__name__} reaches, class labels alone reach. It has {max(control):.0f} "
-        f"different codes and says nothing about items within a class; {SparseHash.__name__} has "
-        f"{few if few == many else f'{few} to {many}'}."
+    few, many = _range(int(found.metrics["unique_codes"]) for found in ours)
+    n_codes = f"{few}" if few == many else f"{few} to {many}"
+    said = (
+        f"What {ClassCode.__name__} reaches, class labels alone reach. It has "
+        f"{max(found.metrics['unique_codes'] for found in control):.0f} different codes and says "
+        f"nothing about items within a class; {SparseHash.__name__} has {n_codes}"
     )
+    few, many = _range(found.database_codes.n_rank_bits for found in ours)
+    return (
+        f"{said}, and orders the items of one by {few} or {many} rank bits." if few else said + "."
+    )
+
+
+def _range(numbers: Iterable[int]) -> tuple[int, int]:
+    found = list(numbers)
+    return min(found), max(found)
 
 
 def _active_section(results: Results) -> Section:

@@ -77,3 +77,11 @@ def resolved(parameters: dict[str, Any]) -> PaperParameters | StrongParameters:
             )
     found: PaperParameters | StrongParameters = own(**given)
     return found
+
+
+def recipe_defaults(recipe: str) -> dict[str, Any]:
+    """Return the defaults of a recipe's own parameters, by name; none of an unknown recipe."""
+    if recipe not in RECIPES:  # as a file may say
+        return {}
+    fields = dataclasses.fields(_OF[recipe])
+    return {one.name: one.default for one in fields if one.default is not dataclasses.MISSING}
