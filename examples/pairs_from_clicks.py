@@ -25,7 +25,9 @@ clicked = {tuple(sorted(pair)) for s in sessions for pair in itertools.combinati
 left, right = np.array([pair for pair in sorted(clicked) if pair[0] != pair[1]]).T
 
 # No dissimilar pair is listed, so every pair that nobody clicked together counts as dissimilar.
-model = SparseHash(max_steps=500).fit(X[items], pairs=Pairs(left, right))
+# Clicks stand for groups, the topics: that is what the paper's recipe learns from pairs, while the
+# default takes pairs for near-duplicates.
+model = SparseHash(recipe="paper", max_steps=500).fit(X[items], pairs=Pairs(left, right))
 
 found = evaluate_codes(
     model.encode(X[queries]), topic[queries], model.encode(X[items]), topic[items]

@@ -1,4 +1,4 @@
-"""Compare the kinds of codes: one-sided, two-sided, and with a hard limit on active bits."""
+"""Compare kinds of codes: the default, and the paper's one-sided, two-sided and limited ones."""
 
 from sklearn.datasets import make_blobs
 
@@ -9,9 +9,10 @@ X, y = make_blobs(2000, n_features=20, centers=10, cluster_std=8.0, random_state
 queries, items = slice(0, 200), slice(200, None)
 
 kinds = {
-    "one-sided (default)": SparseHash(max_steps=500),
-    "signed=True": SparseHash(max_steps=500, signed=True),
-    "encoder='cod'": SparseHash(max_steps=500, encoder="cod", n_active=4),
+    "default": SparseHash(),
+    "one-sided": SparseHash(recipe="paper", max_steps=500),
+    "signed=True": SparseHash(recipe="paper", max_steps=500, signed=True),
+    "encoder='cod'": SparseHash(recipe="paper", max_steps=500, encoder="cod", n_active=4),
 }
 print(f"{'':20} mAP    F1 r=0  unique  mean active  most active  bytes")
 for name, model in kinds.items():

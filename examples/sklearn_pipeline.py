@@ -13,8 +13,8 @@ X, y = load_digits(return_X_y=True)
 X = X[:, X.std(axis=0) > 1]  # some pixels hardly vary; fit would say so
 X_train, X_test, y_train, y_test = train_test_split(X, y, stratify=y, random_state=0)
 
-# `transform` gives a sparse int8 matrix; its l1 distance is the distance of the codes.
-pipeline = make_pipeline(SparseHash(max_steps=200), KNeighborsClassifier(5, metric="l1"))
+# `transform` gives a sparse int8 matrix; its l1 distance is the distance of the buckets.
+pipeline = make_pipeline(SparseHash(), KNeighborsClassifier(5, metric="l1"))
 accuracy = pipeline.fit(X_train, y_train).score(X_test, y_test)
 print(f"accuracy of 5 neighbours by code: {accuracy:.3f}")
 
@@ -26,9 +26,9 @@ def mean_average_precision(model: SparseHash, X: np.ndarray, y: np.ndarray) -> f
 
 
 search = GridSearchCV(
-    SparseHash(max_steps=200),
-    {"margin": [7, 14], "n_bits": [32, 64]},
+    SparseHash(),
+    {"n_rank_bits": [0, 16]},
     scoring=mean_average_precision,
-    cv=3,
+    cv=2,
 ).fit(X_train, y_train)
 print(f"best by mAP: {search.best_params_}, {search.best_score_:.3f}")

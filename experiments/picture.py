@@ -21,6 +21,7 @@ N_ITEMS, N_ANSWERS = 2, 12  # items of each digit, and answers, that are drawn
 INK, SOFT, LINE, BLUE, ORANGE = "#1f2933", "#5b6875", "#dfe4ea", "#0072b2", "#d55e00"
 GREYS = ("#d5dae0", "#9aa5b1", "#5b6875", "#1f2933")
 ROW, SIDE, CELL = 34, 24, 5  # pixels: of a row, of an image, of a bit
+GAP = 2  # cells between bucket and rank bits
 WIDTH, TOP, CODES, BUCKET = 880, 74, 92, 472
 
 
@@ -43,13 +44,18 @@ def image(pixels, x, y, frame=None):
     return "".join(paths)
 
 
-def code(bits, y, colour):
-    """Return a code as SVG: a square for each bit, filled where it is active."""
+def code(codes, at, y, colour):
+    """Return a code as SVG: a cell for each bit, filled where it is active; rank bits in grey."""
+    bucket, rank = codes.to_dense()[at], codes.rank_to_dense()[at]
+    behind = CODES + CELL * (len(bucket) + GAP)
+    return cells(bucket, CODES, y, colour) + cells(rank, behind, y, GREYS[1])
+
+
+def cells(bits, x, y, colour):
+    """Return bits as SVG."""
     size = CELL - 1
     active, rest = (
-        "".join(
-            f"M{CODES + CELL * j} {y}h{size}v10h-{size}z" for j in np.flatnonzero(bits == value)
-        )
+        "".join(f"M{x + CELL * j} {y}h{size}v10h-{size}z" for j in np.flatnonzero(bits == value))
         for value in (1, 0)
     )
     return f'<path d="{rest}" fill="#eceff2"/><path d="{active}" fill="{colour}"/>'
@@ -73,33 +79,43 @@ def drawn():
     codes = model.encode(data.vectors[part.database])
     index = HammingIndex(codes, part.database)
     query = part.query[np.argmax(data.labels[part.query] == QUERY)]
-    found, _ = index.search_radius(model.encode(data.vectors[[query]]), radius=0)[0]
+    asked = model.encode(data.vectors[[query]])
+    found, _ = index.search_radius(asked, radius=0, sort=True)[0]
     n_right = int((data.labels[found] == QUERY).sum())
     rows = [
         row
         for digit in DIGITS
         for row in part.database[data.labels[part.database] == digit][:N_ITEMS]
     ]
-    bits = model.encode(data.vectors[[*rows, query]]).to_dense()
+    shown = model.encode(data.vectors[[*rows, query]])
     bottom = TOP + ROW * len(rows) + 26
+    behind = CODES + CELL * (codes.n_bits + GAP)
     parts = [
         words("vectors", 24, 36, size=16, colour=INK, weight=600),
         words(f"{data.vectors.shape[1]} pixels", 24, 54),
-        words(f"sparse codes of {model.n_bits} bits", CODES, 36, size=16, colour=INK, weight=600),
-        words(f"{codes.n_active.mean():.0f} bits are active on average", CODES, 54),
+        words(f"codes of {model.n_bits} bits", CODES, 36, size=16, colour=INK, weight=600),
+        words(
+            f"{codes.n_bucket_bits} of a sparse bucket, {codes.n_rank_bits} rank bits (grey)",
+            CODES,
+            54,
+        ),
         words("one lookup", BUCKET, 36, size=16, colour=INK, weight=600),
-        words("items with the query\N{RIGHT SINGLE QUOTATION MARK}s code", BUCKET, 54),
+        words(
+            "items in the query\N{RIGHT SINGLE QUOTATION MARK}s bucket, in order of rank bits",
+            BUCKET,
+            54,
+        ),
     ]
     for at, row in enumerate(rows):
         y = TOP + ROW * at
-        parts += [image(data.vectors[row], 36, y), code(bits[at], y + 7, BLUE)]
+        parts += [image(data.vectors[row], 36, y), code(shown, at, y + 7, BLUE)]
     parts += [
         f'<path d="M24 {bottom - 14}H{BUCKET - 34}" stroke="{LINE}"/>',
         image(data.vectors[query], 36, bottom, ORANGE),
-        code(bits[-1], bottom + 7, ORANGE),
+        code(shown, -1, bottom + 7, ORANGE),
         words("a query that training has not seen", CODES, bottom + 36, colour=ORANGE),
         (
-            f'<path d="M{CODES + CELL * 64 + 8} {bottom + 12}H{BUCKET - 22}V{TOP + 46}h12" '
+            f'<path d="M{behind + 8} {bottom + 12}H{BUCKET - 22}V{TOP + 46}h12" '
             f'fill="none" stroke="{ORANGE}" stroke-width="2"/>'
         ),
         f'<path d="M{BUCKET - 10} {TOP + 40}l9 6l-9 6z" fill="{ORANGE}"/>',
@@ -125,7 +141,7 @@ def drawn():
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" '
         f'width="{WIDTH}" height="{height}" font-family="sans-serif" role="img">'
-        "<title>Images of digits become sparse codes; a query finds the items with its own code."
+        "<title>Images of digits become codes; a query finds the items in its own bucket."
         f'</title><rect width="{WIDTH}" height="{height}" rx="10" fill="#ffffff"/>'
         + "\n".join(parts)
         + "</svg>\n"
