@@ -24,8 +24,15 @@ from kinhash.studies.records import read as read_records
 
 HERE = Path(__file__).parent
 SHORT_BITS = 64
-FRONT_ROWS = ("L2", "KSH", "NNHash", "ClassCode", "SparseHash, margin 7", "SparseHash, margin 11")
-FRONT_COLUMNS, FRONT_COUNTS = ("map", "f1@r2", "f1@r0", "recall@r0"), ("unique_codes",)
+FRONT_ROWS = {  # rows of README's table, by the beginning of their names, and what it calls them
+    "L2": "L2",
+    "NNHash": "NNHash",
+    "OrthoHash, n_active 16": "OrthoHash, 16 active bits",
+    "ClassCode, levels 3": "ClassCode, levels 3",
+    "SparseHash, margin 7": "SparseHash, recipe paper",
+    "SparseHash": "SparseHash",
+}
+FRONT = ("map", "mp@10", "f1@r2", "f1@r0"), ("unique_codes",)  # measures, and counts
 NEIGHBOUR_RECALLS = scores(NEIGHBOURS)
 NEIGHBOUR_COUNTS = tuple(key for key in NEIGHBOURS if key not in NEIGHBOUR_RECALLS)
 WHY = """Why, where it is more than a standard deviation: L2 depends on the GIST program, and the
@@ -52,16 +59,14 @@ as a code, is the control: what it reaches, labels alone reach.
 
 
 def compared(experiment):
-    """Return what each row of an experiment reached, from its records alone."""
+    """Return what each row that was run reached, from its records alone."""
     records = read_records(experiment["records"])
-    return [
-        Compared(
-            named(row),
-            row,
-            [records[key_of(experiment, row, seed)] for seed in experiment["seeds"]],
-        )
-        for row in experiment["rows"]
-    ]
+    found = []
+    for row in experiment["rows"]:
+        keys = [key_of(experiment, row, seed) for seed in experiment["seeds"]]
+        if all(key in records for key in keys):
+            found.append(Compared(named(row), row, [records[key] for key in keys]))
+    return found
 
 
 def modal_results(experiment):
@@ -163,27 +168,23 @@ def times(rows):
     return "\n".join(lines)
 
 
-def is_complete(experiment):
-    """Return whether there is a record of each row and seed."""
-    records = read_records(experiment["records"])
-    return all(
-        key_of(experiment, row, seed) in records
-        for row in experiment["rows"]
-        for seed in experiment["seeds"]
-    )
-
-
 def section(path, experiment, *, has_title):
     """Return the paragraphs of an experiment on one data set."""
     command = f"python experiments/run.py experiments/{path.name}"
     parts = []
     if has_title:
-        parts.append(f"### {experiment['dataset']}\n")
+        ranked = "" if experiment["order"] == "nested" else f", order {experiment['order']}"
+        parts.append(f"### {experiment['dataset']}{ranked}\n")
         command += f" --datasets {experiment['dataset']}"
     is_modal = experiment["protocol"] == MODALITIES
-    if not is_modal and not is_complete(experiment):
-        return [*parts, f"Not run to the end yet: `{command}`\n"]
     results = modal_results(experiment) if is_modal else {path.stem: compared(experiment)}
+    if not is_modal:
+        run = [one.settings for one in results[path.stem]]
+        missing = [named(row) for row in experiment["rows"] if row not in run]
+        if missing:
+            parts.append(f"Not run yet with all seeds: {'; '.join(missing)}.\n")
+        if not run:
+            return [*parts, f"`{command}`\n"]
     records = [r for rows in results.values() for one in rows for r in one.records]
     minutes = sum(r["seconds"] for r in records) / 60
     parts.append(f"{len(experiment['seeds'])} seeds, {minutes:.0f} minutes: `{command}`\n")
@@ -229,19 +230,26 @@ def insert(text):
     start, end = "<!-- results:start -->\n", "<!-- results:end -->"
     before, rest = text.split(start)
     _, after = rest.split(end)
+    today = next(e for e in read(HERE / "nested.toml") if e["dataset"] == "cifar10")
     rows = [
         one
-        for one in compared(*read(HERE / "cifar10.toml"))
+        for one in compared(*read(HERE / "cifar10.toml")) + compared(today)
         if one.settings.get("n_bits", SHORT_BITS) == SHORT_BITS
         and not one.settings.get("signed")
         and "optimizer" not in one.settings
-        # Of SparseHash, the rows that have numbers of the paper beside them.
-        and (one.settings["method"] != "sparsehash" or "validation_share" in one.settings)
+        # Of the paper's recipe, the rows that have numbers of the paper beside them.
+        and ("recipe" not in one.settings or "validation_share" in one.settings)
     ]
-    front = [one for name in FRONT_ROWS for one in rows if f"{one.name}, ".startswith(f"{name}, ")]
-    text = table(front, FRONT_COLUMNS, FRONT_COUNTS)
-    for one in front:  # the other settings stand in experiments/README.md
-        text = text.replace(f"| {one.name} |", f"| {', '.join(one.name.split(', ')[:2])} |")
+    rows = list({one.name: one for one in rows}.values())
+    front = {
+        one.name: shown
+        for name, shown in FRONT_ROWS.items()
+        for one in rows
+        if one.name == name or (", " in name and one.name.startswith(f"{name}, "))
+    }
+    text = table([one for name in front for one in rows if one.name == name], *FRONT)
+    for name, shown in front.items():  # the other settings stand in experiments/README.md
+        text = text.replace(f"| {name} |", f"| {shown} |")
     return f"{before}{start}{text}\n{end}{after}"
 
 
