@@ -6,7 +6,9 @@ With --check it writes nothing and fails if a page is not current.
 """
 
 import argparse
+import json
 import re
+import statistics
 import sys
 from pathlib import Path
 
@@ -210,6 +212,59 @@ def section(path, experiment, *, has_title):
     return parts
 
 
+ALONE = """## Without labels
+
+From vectors alone and from pairs alone: `python experiments/alone.py`. Of each query's 10 nearest
+database vectors by cosine, the share among the first 500 and 100 in the order of the codes, and
+within a radius of the bucket, with 64 bits stored (56 for digits). *finer buckets* has twice as
+many bucket bits. Pairs are altered copies of photographs, learned from half of the sources and
+found among the others with 256 bits at a radius chosen on the learned half. Means ± standard
+deviations over 5 seeds, in percent.
+"""
+ALONE_SEEDS = 5
+ALONE_COUNTS = ("mean_matches@r0", "radius")
+ALONE_NAMES = {"itq": "ITQ", "lsh": "LSH", "phash": "perceptual hash"}
+OURS_ALONE = ("vectors-alone", "pairs-alone")  # what SparseHash learns from these
+
+
+def alone():
+    """Return the tables of what is learned without labels, of rows with all seeds."""
+    groups = {}
+    for line in (HERE / "results" / "alone.jsonl").read_text(encoding="utf-8").splitlines():
+        record = json.loads(line)
+        method = record["settings"]["method"]
+        for name in OURS_ALONE:
+            method = method.replace(name, "SparseHash")
+        method = ALONE_NAMES.get(method, method)
+        if record.get("order"):
+            method += f", order {record['order']}"
+        group = groups.setdefault((record["protocol"], record["dataset"], method), {})
+        group[record["seed"]] = record["metrics"]
+    parts = [ALONE]
+    for protocol, columns in (
+        ("vectors", ("recall@500", "recall@100", "recall@r2", "recall@r0", "mean_matches@r0")),
+        ("pairs", ("pair_f1", "pair_precision", "pair_recall", "radius")),
+    ):
+        titles = [column.replace("_", " ").replace("@", ", ") for column in columns]
+        lines = [f"| data | method | {' | '.join(titles)} |", "|" + "---|" * (2 + len(titles))]
+        for (kind, dataset, method), seeds in sorted(groups.items()):
+            if kind == protocol and len(seeds) >= ALONE_SEEDS:
+                cells = [_alone_cell(column, list(seeds.values())) for column in columns]
+                lines.append(f"| {dataset} | {method} | {' | '.join(cells)} |")
+        parts.append("\n".join(lines) + "\n")
+    return parts
+
+
+def _alone_cell(column, measured):
+    values = [one[column] for one in measured if column in one]
+    if not values:
+        return "-"
+    if column in ALONE_COUNTS:
+        return f"{statistics.fmean(values):,.0f}"
+    shares = [100 * value for value in values]
+    return f"{statistics.fmean(shares):.1f} ± {statistics.pstdev(shares):.1f}"
+
+
 def page():
     """Return the whole page."""
     parts = [INTRO]
@@ -222,7 +277,7 @@ def page():
         ]
         for experiment in experiments:
             parts += section(path, experiment, has_title=len(experiments) > 1)
-    return "\n".join(parts).rstrip() + "\n"
+    return "\n".join([*parts, *alone()]).rstrip() + "\n"
 
 
 def insert(text):
