@@ -12,6 +12,7 @@ from kinhash.encoders.class_levels import (
     probabilities,
     written,
 )
+from kinhash.encoders.kernel import rbf
 from kinhash.encoders.vectors import unit_length
 
 
@@ -75,12 +76,11 @@ class KernelClassRankEncoder(ClassRankEncoder, KernelClassLevelsEncoder):
     kind = "kernel-class-rank"
 
     def _inputs(self, standard: Array) -> Array:
-        return KernelClassLevelsEncoder._inputs(self, ClassRankEncoder._inputs(self, standard))
+        return rbf(super()._inputs(standard), self.anchors, self.gamma)
 
     def _shapes(self) -> dict[str, tuple[type[np.generic], tuple[int, ...]]]:
-        return KernelClassLevelsEncoder._shapes(self) | _rows(
-            self.G, self.class_codes, shape_of(self.anchors)[0]
-        )
+        n_anchors, _ = shape_of(self.anchors)
+        return super()._shapes() | _rows(self.G, self.class_codes, n_anchors)
 
 
 def _rows(

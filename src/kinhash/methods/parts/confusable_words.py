@@ -136,9 +136,7 @@ def _one_by_one(found: Array, n_bits: int, n_active: int, rng: np.random.Generat
     return words
 
 
-def _candidates(
-    near: list[Array], n_bits: int, n_active: int, rng: np.random.Generator
-) -> Array:
+def _candidates(near: list[Array], n_bits: int, n_active: int, rng: np.random.Generator) -> Array:
     """Return words at distance 2 from the given ones, and random ones; all, if those are few."""
     swapped = []
     for word in near:

@@ -93,9 +93,7 @@ def fit_strong(
         )
         words, temperature = _words(settings, fitted, source)
         n_rank_bits = settings.n_bits - words.shape[-1]
-        rank = RankBits(
-            np.zeros((0, fitted.W.shape[1])), np.zeros((0, len(fitted.W))), np.zeros(0)
-        )
+        rank = RankBits(np.zeros((0, fitted.W.shape[1])), np.zeros((0, len(fitted.W))), np.zeros(0))
         if n_rank_bits:
             if settings.transfer < 1:
                 check_torch("cpu")
@@ -126,8 +124,9 @@ def _record(fitted: ClassProbabilities, temperature: float) -> dict[str, Any]:
 def _words(
     settings: StrongParameters, fitted: ClassProbabilities, source: LabelSource | TagSource
 ) -> tuple[Array, float]:
-    """Return the bits of each level of each class, `(1, n_classes, n_bucket_bits)`, and how sharp
-    the probabilities are that they are written from.
+    """Return the bits of each class, and how sharp the probabilities behind them are.
+
+    The bits are `(1, n_classes, n_bucket_bits)`: of one level.
     """
     rng = np.random.default_rng(settings.seed)
     n_classes = len(fitted.W)
@@ -174,9 +173,7 @@ def _seen(fitted: ClassProbabilities, unlabelled: Matrix, settings: StrongParame
     return fitted.seen(unlabelled[rows])
 
 
-def _warn_of_shared_codes(
-    fitted: ClassProbabilities, source: LabelSource, names: Array
-) -> None:
+def _warn_of_shared_codes(fitted: ClassProbabilities, source: LabelSource, names: Array) -> None:
     """Warn of classes whose rows, when they are left out, most often get the code of another."""
     labels, predicted = source.labels[fitted.rows], fitted.logits.argmax(axis=1)
     counts = confusion(labels, predicted, len(fitted.W))
@@ -196,9 +193,7 @@ def _warn_of_shared_codes(
         )
 
 
-def _from_vectors(
-    settings: StrongParameters, X: Matrix, mean: Array, scale: Array
-) -> StrongFit:
+def _from_vectors(settings: StrongParameters, X: Matrix, mean: Array, scale: Array) -> StrongFit:
     n_rank_bits = settings.n_rank_bits
     if n_rank_bits is None:
         n_rank_bits = settings.n_bits - usual_bucket_bits(settings.n_bits)
