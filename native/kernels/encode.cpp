@@ -76,13 +76,13 @@ void multiply(const float* A, size_t a_stride, size_t rows, const float* B, size
 
 // x -> (x - mean) * scale into `out`; returns the squared length. Sums in sixteen lanes on every
 // instruction set, so that the length is the same everywhere.
-float standardise(const Network& net, const float* x, float* out) {
+float standardise_row(const float* mean, const float* scale, size_t n_in, const float* x, float* out) {
     Vec squares[PARTS] = {};
     size_t k = 0;
-    for (; k + PANEL <= net.n_in; k += PANEL)
+    for (; k + PANEL <= n_in; k += PANEL)
         for (size_t q = 0; q < PARTS; ++q) {
             const size_t at = k + q * LANES;
-            const Vec v = (load(x + at) - load(net.mean + at)) * load(net.scale + at);
+            const Vec v = (load(x + at) - load(mean + at)) * load(scale + at);
             store(out + at, v);
             squares[q] += v * v;
         }
@@ -90,8 +90,8 @@ float standardise(const Network& net, const float* x, float* out) {
     for (size_t q = 0; q < PARTS; ++q) store(lanes + q * LANES, squares[q]);
     float total = 0;
     for (size_t i = 0; i < PANEL; ++i) total += lanes[i];
-    for (; k < net.n_in; ++k) {
-        out[k] = (x[k] - net.mean[k]) * net.scale[k];
+    for (; k < n_in; ++k) {
+        out[k] = (x[k] - mean[k]) * scale[k];
         total += out[k] * out[k];
     }
     return total;
@@ -171,7 +171,8 @@ struct Block {
 void project(const Network& net, const float* X, size_t n, Block& block) {
     float inverse_length[BLOCK];
     for (size_t r = 0; r < n; ++r) {
-        const float squared = standardise(net, X + r * net.n_in, block.inputs.get() + r * block.stride);
+        const float squared = standardise_row(net.mean, net.scale, net.n_in, X + r * net.n_in,
+                                              block.inputs.get() + r * block.stride);
         block.bad[r] = !std::isfinite(squared);
         inverse_length[r] = !net.unit_length ? 1.0f : squared > 0 ? 1.0f / std::sqrt(squared) : 0.0f;
     }
@@ -204,6 +205,15 @@ const float* iterate(const Network& net, size_t n, Block& block) {
 }
 
 }  // namespace
+
+size_t standardise(const float* mean, const float* scale, size_t n_in, const float* X, size_t n, float* out) {
+    size_t first_bad = n;
+    for (size_t r = 0; r < n; ++r) {
+        const float squared = standardise_row(mean, scale, n_in, X + r * n_in, out + r * n_in);
+        if (first_bad == n && !std::isfinite(squared)) first_bad = r;
+    }
+    return first_bad;
+}
 
 size_t encode(const Network& net, const float* X, size_t begin, size_t end, uint64_t* words,
               size_t words_per_row) {

@@ -16,6 +16,7 @@
 namespace kinhash::KINHASH_ISA {
 
 KINHASH_KERNEL(encode);
+KINHASH_KERNEL(standardise);
 KINHASH_KERNEL(scan);
 KINHASH_KERNEL(scan_many);
 KINHASH_KERNEL(scan_narrow);

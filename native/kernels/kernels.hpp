@@ -84,6 +84,10 @@ struct Kernels {
     // separate pass would take a third as long as encoding.
     size_t (*encode)(const Network&, const float* X, size_t begin, size_t end, uint64_t* words,
                      size_t words_per_row);
+    // (x - mean) * scale of n rows of X; returns the first row with a NaN, an infinity or a length that
+    // overflows, or n.
+    size_t (*standardise)(const float* mean, const float* scale, size_t n_in, const float* X, size_t n,
+                          float* out);
     // The rows of `codes` within `radius` of `query`, in order, numbered from `first` on and with its
     // segment. `out` has room for n + SPARE_HITS hits. Returns their number.
     size_t (*scan)(const uint64_t* codes, size_t n, size_t n_words, const uint64_t* query, uint32_t radius,

@@ -61,7 +61,7 @@ void narrow_distances_of(const uint8_t* codes, size_t n, uint32_t query, uint8_t
         for (; i < n; i += 16) {
             const auto lanes = __mmask16(n - i >= 16 ? 0xffff : (1u << (n - i)) - 1);
             const __m512i x = _mm512_xor_si512(_mm512_maskz_loadu_epi32(lanes, codes + 4 * i), q);
-            _mm_mask_storeu_epi8(out + i, lanes, _mm512_cvtepi32_epi8(_mm512_popcnt_epi32(x)));
+            _mm_mask_storeu_epi8(out + i, lanes, _mm512_maskz_cvtepi32_epi8(lanes, _mm512_popcnt_epi32(x)));
         }
     }
 #elif defined(__AVX2__)

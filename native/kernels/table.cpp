@@ -12,6 +12,7 @@ const Kernels& KINHASH_JOIN(kernels_, KINHASH_ISA)() {
     using namespace KINHASH_ISA;
     static const Kernels table{KINHASH_TEXT(KINHASH_ISA),
                                encode,
+                               standardise,
                                scan,
                                scan_many,
                                scan_narrow,

@@ -101,6 +101,15 @@ class NetworkEncoder {
     kinhash::Network net_;
 };
 
+// Returns the first row that is not finite, or the number of rows.
+size_t standardise(In<float, 2> X, In<float, 1> mean, In<float, 1> scale, Out<float, 2> out) {
+    const size_t n = X.shape(0), n_in = X.shape(1);
+    expect(mean.shape(0) == n_in && scale.shape(0) == n_in, "mean and scale need one entry per input");
+    expect(out.shape(0) == n && out.shape(1) == n_in, "X and out differ in shape");
+    nb::gil_scoped_release nogil;
+    return kinhash::active_kernels()->standardise(mean.data(), scale.data(), n_in, X.data(), n, out.data());
+}
+
 void pack(In<int8_t, 2> dense, Out<uint64_t, 2> words, bool is_signed) {
     expect(words.shape(0) == dense.shape(0), "dense and words differ in rows");
     expect(words.shape(1) == (dense.shape(1) + 63) / 64 * (is_signed ? 2 : 1),
@@ -263,6 +272,7 @@ NB_MODULE(_native, module) {
     });
     module.def("instruction_set", [] { return std::string(kinhash::active_kernels()->name); });
     module.def("use_instruction_set", &kinhash::use_kernels, "name"_a);
+    module.def("standardise", &standardise, "X"_a, "mean"_a, "scale"_a, "out"_a);
     module.def("pack", &pack, "dense"_a, "words"_a, "signed"_a);
     module.def("unpack", &unpack, "words"_a, "dense"_a, "signed"_a);
     module.def("count_distances", &count_distances, "queries"_a, "codes"_a, "weights"_a, "counts"_a,

@@ -274,6 +274,27 @@ TEST(a_small_network_gives_the_bits_of_hand_arithmetic) {
     }
 }
 
+TEST(rows_are_standardised_as_by_a_naive_loop) {
+    for (const size_t n_in : {1, 3, 15, 16, 17, 100}) {
+        const auto mean = floats(n_in, 1), scale = floats(n_in, 1);
+        auto X = floats(7 * n_in, 1);
+        std::vector<float> expected(X.size());
+        for (size_t i = 0; i < X.size(); ++i) expected[i] = (X[i] - mean[i % n_in]) * scale[i % n_in];
+        for (const Kernels* kernels : available_kernels()) {
+            std::vector<float> out(X.size() + 1, 99);
+            CHECK(kernels->standardise(mean.data(), scale.data(), n_in, X.data(), 7, out.data()) == 7);
+            CHECK(out.back() == 99);
+            out.pop_back();
+            CHECK(out == expected);
+            for (const float wrong : {NAN, INFINITY, 3e38f}) {
+                auto bad = X;
+                bad[5 * n_in - 1] = bad[6 * n_in] = wrong;
+                CHECK(kernels->standardise(mean.data(), scale.data(), n_in, bad.data(), 7, out.data()) == 4);
+            }
+        }
+    }
+}
+
 // The portable kernels may order the sums differently, so they are left out.
 TEST(every_vector_width_encodes_to_the_same_bits) {
     for (size_t round = 0; round < 60; ++round) {

@@ -76,17 +76,15 @@ class BlockEncoder(Encoder):
             rows = X[start : start + BLOCK_ROWS]
             if not hasattr(kept, "block"):
                 kept.block = np.empty((BLOCK_ROWS, self.n_features), np.float32)
-            standard = kept.block[: len(rows)]
+            kept.block[len(rows) :] = 0
+            bad = _native.standardise(rows, self.mean, self.scale, kept.block[: len(rows)])
             with np.errstate(all="ignore"):  # what is not finite is reported with its row
-                np.subtract(rows, self.mean, out=standard)
-                standard *= self.scale
-                kept.block[len(rows) :] = 0
-                finite = np.isfinite(np.einsum("ij,ij->i", standard, standard))
                 outputs = self._outputs(kept.block)[: len(rows)]
-                finite &= np.isfinite(outputs).all(axis=1)
+                finite: Array = np.logical_and.reduce(np.isfinite(outputs), axis=1)
                 entries = self._entries(np.where(finite[:, None], outputs, 0))
             self._pack(entries, words[start : start + len(rows)])
-            return len(X) if finite.all() else start + int(finite.argmin())
+            bad = min(bad, len(rows) if finite.all() else int(finite.argmin()))
+            return start + bad if bad < len(rows) else len(X)
 
         with one_blas_thread(), ThreadPoolExecutor(min(n_threads, len(starts)) or 1) as pool:
             return min(pool.map(encode_block, starts), default=len(X))

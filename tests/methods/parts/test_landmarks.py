@@ -23,7 +23,7 @@ def fitted(X, n_bits=32, n_rank_bits=None, seed=0):
 
 def test_the_bucket_follows_the_length():
     assert [usual_bucket_bits(n) for n in (1, 2, 8, 64, 128)] == [1, 2, 2, 8, 16]
-    assert [n_nearest_of(n) for n in (1, 2, 4, 8, 16, 32)] == [1, 1, 1, 2, 3, 4]
+    assert [n_nearest_of(n) for n in (1, 2, 4, 7, 8, 16, 32)] == [1, 1, 1, 2, 2, 3, 4]
 
 
 def test_landmarks_are_the_centres_of_clusters(rng):

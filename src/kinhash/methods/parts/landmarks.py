@@ -28,7 +28,7 @@ def usual_bucket_bits(n_bits: int) -> int:
 
 def n_nearest_of(n_landmarks: int) -> int:
     """Return how many landmarks are active: 1 of 4, 2 of 8, 3 of 16, 4 of 32."""
-    return max(1, int(math.log2(n_landmarks)) - 1)
+    return max(1, round(math.log2(n_landmarks)) - 1)
 
 
 def fit_vectors_alone(

@@ -1,6 +1,7 @@
 """The strong recipe: calibrated probabilities as buckets, and rank bits that order by them."""
 
 import dataclasses
+import logging
 import math
 from typing import Any
 
@@ -28,6 +29,8 @@ from kinhash.methods.standardisation import check_varies, standardisation
 from kinhash.methods.supervision.rows import from_labels, membership
 from kinhash.pairs import LabelSource, Pairs, TagSource
 from kinhash.progress import progress_bar
+
+logger = logging.getLogger(__name__)
 
 GAMMA = 1.0  # sharpness of Gaussian units, as ClassCode has it
 # So sharp that the bucket is the word of the likeliest class.
@@ -217,4 +220,5 @@ def _from_pairs(
     encoder, facts = fit_pairs_alone(
         X, pairs, mean, scale, n_bits=settings.n_bits, seed=settings.seed
     )
+    logger.info(facts.message())
     return StrongFit(encoder, [facts.record() | {"kept": True}])
