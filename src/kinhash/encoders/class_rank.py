@@ -14,6 +14,7 @@ from kinhash.encoders.class_levels import (
 )
 from kinhash.encoders.kernel import rbf
 from kinhash.encoders.vectors import unit_length
+from kinhash.errors import FormatError
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -26,6 +27,7 @@ class ClassRankEncoder(ClassLevelsEncoder):
     """
 
     kind = "class-rank"
+    _may_be_empty = frozenset({"G"})
 
     G: Array  # (n_rank_bits, n_classes)
     temperature: float
@@ -64,6 +66,14 @@ class ClassRankEncoder(ClassLevelsEncoder):
         likely = probabilities(logits, exclusive=self.exclusive)
         ranks = outputs[:, n_classes:] + np.sqrt(likely) @ self.G.T
         return np.where(finite, sharp, np.float32(np.nan)), ranks
+
+    def _check(self) -> None:
+        if not self.class_codes.size:
+            raise FormatError(
+                "`class_codes` of the encoder must have a level, a class and a bit at least, the "
+                f"file has shape {self.class_codes.shape}."
+            )
+        super()._check()
 
     def _shapes(self) -> dict[str, tuple[type[np.generic], tuple[int, ...]]]:
         return super()._shapes() | _rows(self.G, self.class_codes, shape_of(self.W)[1])

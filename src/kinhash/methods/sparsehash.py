@@ -6,7 +6,7 @@ from kinhash.arrays import Labels, Matrix, Vectors
 from kinhash.errors import InvalidInputError
 from kinhash.methods.model import HashMethod
 from kinhash.methods.recipes.paper import check_paper, fit_paper
-from kinhash.methods.recipes.parameters import PaperParameters, resolved
+from kinhash.methods.recipes.parameters import PaperParameters, defaults_of, resolved
 from kinhash.methods.recipes.strong import check_strong, fit_strong
 from kinhash.pairs import Pairs
 
@@ -192,6 +192,12 @@ class SparseHash(HashMethod):
         except InvalidInputError as error:
             message = str(error).replace("X has", "`unlabelled` has").replace("`X`", "`unlabelled`")
             raise InvalidInputError(message) from error
+
+    def default_parameters(self) -> dict[str, Any]:
+        """Return what the parameters are when nobody says: None, or what the recipe takes then."""
+        given = {name for name, value in self.stored_parameters().items() if value is not None}
+        own = {name: one for name, one in defaults_of(self.recipe).items() if name in given}
+        return super().default_parameters() | own
 
     @classmethod
     def _from_parameters(cls, parameters: dict[str, Any]) -> Self:

@@ -77,3 +77,14 @@ def resolved(parameters: dict[str, Any]) -> PaperParameters | StrongParameters:
             )
     found: PaperParameters | StrongParameters = own(**given)
     return found
+
+
+def defaults_of(recipe: object) -> dict[str, Any]:
+    """Return the defaults of a recipe's own parameters; of an unknown one there are none."""
+    if recipe not in RECIPES:
+        return {}
+    return {
+        field.name: field.default
+        for field in dataclasses.fields(_OF[str(recipe)])
+        if field.default is not dataclasses.MISSING
+    }

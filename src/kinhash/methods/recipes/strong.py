@@ -12,6 +12,7 @@ from kinhash.arrays import Array, Labels, Matrix
 from kinhash.codes import MAX_BITS
 from kinhash.encoders import CHUNK_ROWS, Encoder, check_finite
 from kinhash.errors import CollapseWarning, InvalidInputError, warn
+from kinhash.labels import label_array
 from kinhash.methods.networks.schedule import check_torch
 from kinhash.methods.parts.class_probabilities import (
     ClassProbabilities,
@@ -110,7 +111,7 @@ def fit_strong(
             )
     encoder = fitted.rank_encoder(words, temperature, rank)
     if isinstance(source, LabelSource):
-        _warn_of_shared_codes(fitted, source, np.unique(np.asarray(y).reshape(-1)))
+        _warn_of_shared_codes(fitted, source, label_array("`y`", y))
     return StrongFit(encoder, [_record(fitted, temperature)])
 
 
@@ -176,10 +177,11 @@ def _seen(fitted: ClassProbabilities, unlabelled: Matrix, settings: StrongParame
     return fitted.seen(unlabelled[rows])
 
 
-def _warn_of_shared_codes(fitted: ClassProbabilities, source: LabelSource, names: Array) -> None:
+def _warn_of_shared_codes(fitted: ClassProbabilities, source: LabelSource, given: Array) -> None:
     """Warn of classes whose rows, when they are left out, most often get the code of another."""
     labels, predicted = source.labels[fitted.rows], fitted.logits.argmax(axis=1)
     counts = confusion(labels, predicted, len(fitted.W))
+    names = given.reshape(-1)[np.unique(source.labels, return_index=True)[1]]
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     shared = []
     for own in np.flatnonzero(counts.sum(axis=1)):
