@@ -40,7 +40,11 @@ VARIANTS = [
     quick("agh", n_layers=1),
     quick("classcode", levels=2),
     quick("nested", bucket=quick("classcode", levels=2), rank=quick("nnhash")),
-    quick("nested", bucket=quick("sparsehash", signed=True), rank=quick("lsh")),
+    quick(
+        "nested",
+        bucket=quick("sparsehash", recipe="paper", max_steps=60, signed=True),
+        rank=quick("lsh"),
+    ),
     quick("sparsehash", signed=True),
     quick("sparsehash", encoder="cod", n_active=4),
     quick("sparsehash", n_layers=3, optimizer="sgd"),

@@ -49,6 +49,7 @@ class StrongParameters:
     transfer: float = 0.0
 
 
+_ALWAYS_GIVEN = ("n_bits", "seed", "verbose")  # None is no default of these
 _OF = {"paper": PaperParameters, "strong": StrongParameters}
 
 
@@ -61,7 +62,11 @@ def resolved(parameters: dict[str, Any]) -> PaperParameters | StrongParameters:
     Raises:
         InvalidInputError: There is no such recipe, or a parameter belongs to another one.
     """
-    given = {name: value for name, value in parameters.items() if value is not None}
+    given = {
+        name: value
+        for name, value in parameters.items()
+        if value is not None or name in _ALWAYS_GIVEN
+    }
     recipe = given.pop("recipe", None)
     check_choice("recipe", recipe, RECIPES)
     if recipe == "paper" and given.get("n_rank_bits") == 0:

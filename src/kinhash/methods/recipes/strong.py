@@ -10,7 +10,7 @@ import numpy as np
 from kinhash.arguments import check_integer, check_number
 from kinhash.arrays import Array, Labels, Matrix
 from kinhash.codes import MAX_BITS
-from kinhash.encoders import CHUNK_ROWS, Encoder, check_finite
+from kinhash.encoders import Encoder
 from kinhash.errors import CollapseWarning, InvalidInputError, warn
 from kinhash.labels import label_array
 from kinhash.methods.networks.schedule import check_torch
@@ -85,22 +85,24 @@ def fit_strong(
     if y is None:
         return _from_vectors(settings, X, mean, scale)
     source = from_labels(y, X.shape[0])
+    targets = membership(source)
+    n_bucket_bits = _n_bucket_bits(settings, targets.shape[1])
+    n_rank_bits = settings.n_bits - n_bucket_bits
+    if n_rank_bits and settings.transfer < 1:
+        check_torch("cpu")
     with progress_bar(f"SparseHash, {settings.n_bits} bits", shown=settings.verbose) as report:
         fitted = fit_class_probabilities(
             X,
             mean,
             scale,
-            membership(source),
+            targets,
             exclusive=isinstance(source, LabelSource),
             gamma=GAMMA,
             seed=settings.seed,
         )
-        words, temperature = _words(settings, fitted, source)
-        n_rank_bits = settings.n_bits - words.shape[-1]
+        words, temperature = _words(settings, n_bucket_bits, fitted, source)
         rank = RankBits(np.zeros((0, fitted.W.shape[1])), np.zeros((0, len(fitted.W))), np.zeros(0))
         if n_rank_bits:
-            if settings.transfer < 1:
-                check_torch("cpu")
             rank = fit_rank_bits(
                 fitted,
                 n_rank_bits,
@@ -126,7 +128,10 @@ def _record(fitted: ClassProbabilities, temperature: float) -> dict[str, Any]:
 
 
 def _words(
-    settings: StrongParameters, fitted: ClassProbabilities, source: LabelSource | TagSource
+    settings: StrongParameters,
+    n_bucket_bits: int,
+    fitted: ClassProbabilities,
+    source: LabelSource | TagSource,
 ) -> tuple[Array, float]:
     """Return the bits of each class, and how sharp the probabilities behind them are.
 
@@ -134,7 +139,6 @@ def _words(
     """
     rng = np.random.default_rng(settings.seed)
     n_classes = len(fitted.W)
-    n_bucket_bits = _n_bucket_bits(settings, n_classes)
     if isinstance(source, TagSource):
         n_active = min(TAG_BITS, n_bucket_bits)
         words = sparse_words(n_classes, n_bucket_bits, n_active, rng)[None]
@@ -170,8 +174,6 @@ def _roomy(n_classes: int) -> int:
 
 def _seen(fitted: ClassProbabilities, unlabelled: Matrix, settings: StrongParameters) -> Array:
     """Return the inputs of rows without labels, of a random part where they are many."""
-    for start in range(0, unlabelled.shape[0], CHUNK_ROWS):
-        check_finite(unlabelled[start : start + CHUNK_ROWS], first_row=start)
     rng = np.random.default_rng(settings.seed)
     rows = np.sort(rng.permutation(unlabelled.shape[0])[:MAX_UNLABELLED])
     return fitted.seen(unlabelled[rows])
@@ -185,10 +187,16 @@ def _warn_of_shared_codes(fitted: ClassProbabilities, source: LabelSource, given
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     shared = []
     for own in np.flatnonzero(counts.sum(axis=1)):
-        commonest = int(counts[own].argmax())
-        if counts[own, commonest] > counts[own, own]:
-            both = float(np.minimum(shares[own], shares[commonest]).sum())
-            shared.append(f"{names[own]} and {names[commonest]} share {both:.0%} of their codes")
+        other = int(counts[own].argmax())
+        if counts[own, other] <= counts[own, own]:
+            continue
+        if counts[other].argmax() == other:
+            both = float(np.minimum(shares[own], shares[other]).sum())
+            shared.append(f"{names[own]} and {names[other]} share {both:.0%} of their codes")
+        else:
+            shared.append(
+                f"{shares[own, other]:.0%} of {names[own]} have the code of {names[other]}"
+            )
     if shared:
         more = f", and {len(shared) - 3} more" if len(shared) > 3 else ""
         warn(
