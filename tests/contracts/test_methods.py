@@ -208,6 +208,9 @@ def test_missing_labels_are_refused(name, digits, labels):
     assert not hasattr(method, "encoder_")
 
 
+@pytest.mark.filterwarnings(
+    "ignore::kinhash.errors.CollapseWarning"
+)  # nothing but the type differs
 @pytest.mark.parametrize("name", LEARN_FROM_LABELS)
 def test_a_number_and_its_text_are_different_labels(name, digits):
     X, y = digits

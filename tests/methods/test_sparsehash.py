@@ -393,6 +393,12 @@ def test_classes_that_cannot_be_told_apart_are_named(rng):
     assert caught[0].filename == __file__
 
 
+def test_names_that_look_alike_are_told_with_their_type(rng):
+    X, y = rng.normal(size=(200, 4)), np.arange(200) % 2
+    with pytest.warns(CollapseWarning, match=r"(1 and '1'|'1' and 1) share \d+% of their codes"):
+        SparseHash(16).fit(X, [1 if label else "1" for label in y])
+
+
 def test_of_many_such_classes_three_are_named(rng):
     X = rng.normal(size=(300, 4))
     y = np.arange(300) % 10

@@ -183,7 +183,10 @@ def _warn_of_shared_codes(fitted: ClassProbabilities, source: LabelSource, given
     """Warn of classes whose rows, when they are left out, most often get the code of another."""
     labels, predicted = source.labels[fitted.rows], fitted.logits.argmax(axis=1)
     counts = confusion(labels, predicted, len(fitted.W))
-    names = given.reshape(-1)[np.unique(source.labels, return_index=True)[1]]
+    of_class = given.reshape(-1)[np.unique(source.labels, return_index=True)[1]].tolist()
+    names = [str(name) for name in of_class]
+    if len(set(names)) < len(names):  # 1 and "1"
+        names = [repr(name) for name in of_class]
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     shared = []
     for own in np.flatnonzero(counts.sum(axis=1)):
