@@ -13,7 +13,6 @@ from kinhash.encoders import (
 )
 from kinhash.errors import FormatError
 
-
 _PER_FEATURE = ("W", "mean", "scale")
 
 

@@ -4,6 +4,7 @@ import torch
 
 from kinhash.progress import silent
 from kinhash.training import rank_bits
+from kinhash.training.losses.average_precision import average_precision
 from kinhash.training.rank_bits import similarity, train_rank_bits
 
 
@@ -23,13 +24,14 @@ def trained(clusters, start, seed=0, cells=None, report=silent):
     return train_rank_bits(inputs, likely, cells, start, exclusive=True, seed=seed, report=report)
 
 
-def mean_rank_gap(clusters, W, bias):
-    """Return how many bits dissimilar rows are farther apart than similar ones."""
+def mean_precision(clusters, W, bias):
+    """Return the mean average precision of rankings by the bits."""
     inputs, _, classes = clusters
     bits = inputs @ W.T + bias > 0
-    D = (bits[:, None] != bits).sum(axis=2)
-    alike = classes[:, None] == classes
-    return D[~alike].mean() - D[alike].mean()
+    D = torch.from_numpy((bits[:, None] != bits).sum(axis=2).astype(np.float64))
+    alike = torch.from_numpy((classes[:, None] == classes).astype(np.float64))
+    later, known = torch.zeros(D.shape, dtype=torch.bool), 1 - torch.eye(len(bits))
+    return average_precision(D, alike, later, known, len(W)).mean().item()
 
 
 def test_bits_come_to_rank_what_is_likely_similar_first(clusters, rng):
@@ -37,8 +39,8 @@ def test_bits_come_to_rank_what_is_likely_similar_first(clusters, rng):
     W, bias = trained(clusters, start)
     assert W.shape == (8, 6)
     assert bias.shape == (8,)
-    before = mean_rank_gap(clusters, start, np.zeros(8))
-    assert mean_rank_gap(clusters, W, bias) > max(3, 1.5 * before)
+    assert mean_precision(clusters, start, np.zeros(8)) < 0.6
+    assert mean_precision(clusters, W, bias) > 0.7
 
 
 def test_it_is_repeatable_by_seed_and_tells_its_progress(clusters, rng, monkeypatch):
@@ -53,15 +55,26 @@ def test_it_is_repeatable_by_seed_and_tells_its_progress(clusters, rng, monkeypa
     assert told == [(step, 12) for step in range(1, 13)]
 
 
-def test_what_is_in_one_bucket_is_compared_first(clusters, rng, monkeypatch):
-    """Where the buckets are the classes, there is nothing left for bits to gain."""
-    monkeypatch.setattr(rank_bits, "N_STEPS", 60)
-    start = 0.3 * rng.normal(size=(8, 6))
-    apart = [
-        mean_rank_gap(clusters, *trained(clusters, start, cells=cells))
-        for cells in (None, clusters[2])
-    ]
-    assert apart[0] > apart[1]
+def test_the_order_is_that_of_searches(clusters, rng, monkeypatch):
+    """Of the pairs of a batch: their bits, how likely they are similar, which bucket is later."""
+    seen = []
+
+    def spy(*given):
+        seen.append([one.detach().numpy() for one in given[:4]])
+        return average_precision(*given)
+
+    monkeypatch.setattr(rank_bits, "average_precision", spy)
+    monkeypatch.setattr(rank_bits, "N_STEPS", 1)
+    start, cells = rng.normal(size=(8, 6)), rng.integers(5, size=240)
+    trained(clusters, start, cells=cells)
+    rows = np.random.default_rng(0).permutation(240)
+    inputs, likely, _ = clusters
+    bits = inputs[rows] @ start.T > 0
+    ((distances, relevance, later, known),) = seen
+    assert np.array_equal(distances, (bits[:, None] != bits).sum(axis=2))
+    np.testing.assert_allclose(relevance, likely[rows] @ likely[rows].T, atol=1e-5)
+    assert np.array_equal(later, cells[rows][:, None] != cells[rows])
+    assert np.array_equal(known, 1 - np.eye(240))
 
 
 @pytest.mark.parametrize("exclusive", [True, False])

@@ -89,7 +89,8 @@ def class_words(found: Array, n_bits: int, rng: np.random.Generator) -> tuple[Ar
             if amiss == 0:
                 return words, 0
     if best is None:
-        return _any(n_classes, n_bits), 0
+        words = _any(n_classes, n_bits)
+        return words, _amiss(words, found)
     return best[1], best[0]
 
 
