@@ -102,7 +102,7 @@ def _of_model(model: HashMethod | MultimodalMethod) -> dict[str, Any]:
 
 def _changed(model: HashMethod | MultimodalMethod) -> dict[str, Any]:
     """Return the parameters that differ from the defaults; of a method in them, likewise."""
-    defaults = type(model)().stored_parameters()
+    defaults = model.default_parameters()
     changed = {k: v for k, v in model.stored_parameters().items() if v != defaults[k]}
     for name in changed:
         part = getattr(model, name)
@@ -115,7 +115,7 @@ def _of_encoder(model: HashMethod) -> dict[str, Any]:
     encoder = model.encoder_
     facts = {"n_bits": encoder.n_bits, "n_features": encoder.n_features, "signed": encoder.signed}
     if not isinstance(model, Nested):
-        return facts
+        return facts | ({"n_rank_bits": encoder.n_rank_bits} if encoder.n_rank_bits else {})
     parts = {"bucket": model.bucket_, "rank": model.rank_}
     return facts | {"n_rank_bits": model.n_rank_bits} | {k: _of_part(v) for k, v in parts.items()}
 

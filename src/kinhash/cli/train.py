@@ -91,7 +91,7 @@ def train(
         typer.Option(
             "--set",
             metavar="NAME=VALUE",
-            help="Any other parameter of the method, such as max_steps=500; may be repeated.",
+            help="Any other parameter of the method, such as n_rank_bits=32; may be repeated.",
             show_default=False,
         ),
     ] = None,
@@ -125,8 +125,8 @@ def train(
     """Learn a model from DATA and write it to a file.
 
     Rows of one class, or with a tag in common, are similar; without labels, nearby rows are.
-    The defaults shown are those of sparsehash. Prints nothing on stdout: kinhash info shows the
-    model, with its own parameters.
+    --margin to --max-epochs are of the paper's recipe of sparsehash, --set recipe=paper, and so are
+    their defaults. Prints nothing on stdout: kinhash info shows the model, with its own parameters.
     """
     from kinhash.cli import inputs, outputs, settings
 

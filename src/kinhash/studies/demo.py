@@ -5,7 +5,7 @@ import math
 import time
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -17,8 +17,8 @@ from kinhash.datasets.dataset import vectors_of
 from kinhash.errors import ConstantColumnWarning, InvalidInputError
 from kinhash.evaluation.protocol import (
     Evaluation,
-    evaluate_l2,
     evaluate_method,
+    evaluate_raw,
     recall_against_radius,
 )
 from kinhash.index.reference import search_top_k
@@ -155,7 +155,7 @@ def prepare(out: Path, *, force: bool) -> None:
 
 def _method(kind: type[HashMethod], n_bits: int, seed: int, max_steps: int | None) -> HashMethod:
     method = kind().set_params(n_bits=n_bits, seed=seed)
-    if max_steps is not None and "max_steps" in method.get_params():
+    if max_steps is not None and method.get_params().get("max_steps") is not None:
         method.set_params(max_steps=max_steps)
     return method
 
@@ -174,16 +174,13 @@ def _row(key: tuple[str, int], evaluation: Evaluation) -> Row:
 
 def _vector_rows(data: Dataset, part: Split) -> list[Row]:
     """Return the measures of rankings by the vectors: they have no codes, so no radius either."""
-    vectors = vectors_of(data)
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    # Among vectors of length 1, the order by L2 is that by cosine.
-    on_sphere = replace(data, vectors=vectors / np.maximum(lengths, np.finfo(np.float32).tiny))
+    found = {
+        L2: evaluate_raw(data, part, metric="l2")[0],
+        COSINE: evaluate_raw(data, part, metric="cosine")[0],
+    }
     return [
-        {"method": name, "n_bits": None, **{key: found[key] for key in DEMO if key in found}}
-        for name, found in (
-            (L2, evaluate_l2(data, part)[0]),
-            (COSINE, evaluate_l2(on_sphere, part)[0]),
-        )
+        {"method": name, "n_bits": None, **{key: one[key] for key in DEMO if key in one}}
+        for name, one in found.items()
     ]
 
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from kinhash import storage
 from kinhash.arrays import Array, Labels, Matrix, Vectors
 from kinhash.codes import Codes
-from kinhash.encoders import Encoder, is_sparse
+from kinhash.encoders import Encoder, is_sparse, restored_encoder
 from kinhash.errors import FormatError, InvalidInputError, unknown_name
 from kinhash.methods.modalities.modality import Modality, as_rows, read_modalities
 from kinhash.methods.model import ENTRIES, Model
