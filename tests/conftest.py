@@ -70,7 +70,7 @@ def digits():
 def tiny_model(digits):
     pytest.importorskip("torch")  # all but .ci/floors have it
     X, y = digits
-    return SparseHash(n_bits=24, max_steps=150, seed=1).fit(X[:600], y[:600])
+    return SparseHash(n_bits=24, recipe="paper", max_steps=150, seed=1).fit(X[:600], y[:600])
 
 
 @pytest.fixture

@@ -35,9 +35,9 @@ GOLDEN = Path(__file__).parent / "golden"
 
 
 SMALL = {
-    "ista": SparseHash(n_bits=12, max_steps=20),
-    "ista, signed": SparseHash(n_bits=12, max_steps=20, signed=True, n_layers=2),
-    "cod": SparseHash(n_bits=12, max_steps=20, encoder="cod", n_active=3),
+    "ista": SparseHash(n_bits=12, recipe="paper", max_steps=20),
+    "ista, signed": SparseHash(n_bits=12, recipe="paper", max_steps=20, signed=True, n_layers=2),
+    "cod": SparseHash(n_bits=12, recipe="paper", max_steps=20, encoder="cod", n_active=3),
     "linear": LSH(n_bits=12),
     "kernel": KSH(n_bits=12, n_anchors=20),
     "anchor-graph": AGH(n_bits=12, n_anchors=20),

@@ -17,9 +17,7 @@ from kinhash.methods import (
     HashMethod,
     MultimodalMethod,
     Nested,
-    SparseHash,
 )
-from kinhash.methods.recipes.parameters import recipe_defaults
 
 Stored = HashMethod | MultimodalMethod | StoredCodes
 Loaded = Stored | HammingIndex
@@ -110,13 +108,8 @@ def _of_model(model: HashMethod | MultimodalMethod) -> dict[str, Any]:
 
 def _changed(model: HashMethod | MultimodalMethod) -> dict[str, Any]:
     """Return the parameters that differ from the defaults; of a method in them, likewise."""
-    defaults = type(model)().stored_parameters()
-    of_recipe = recipe_defaults(model.recipe) if isinstance(model, SparseHash) else {}
-    changed = {
-        name: value
-        for name, value in model.stored_parameters().items()
-        if value != defaults[name] and value != of_recipe.get(name)
-    }
+    defaults = model.default_parameters()
+    changed = {k: v for k, v in model.stored_parameters().items() if v != defaults[k]}
     for name in changed:
         part = getattr(model, name)
         if isinstance(part, HashMethod):

@@ -6,7 +6,7 @@ import pytest
 from kinhash.cli import main
 
 # A fit that takes a moment and still separates the classes of `items`.
-TINY = ("--n-bits", "16", "--set", "max_steps=50")
+TINY = ("--n-bits", "16", "--set", "recipe=paper", "--set", "max_steps=50")
 
 
 @dataclasses.dataclass

@@ -69,7 +69,7 @@ def test_the_examples_run_one_after_the_other(run, tmp_path, monkeypatch):
         if command.__name__ in {"demo", "reproduce"}:  # have tests of their own
             continue
         if command.__name__ == "train":
-            words += ["--set", "max_steps=50"]
+            words += ["--set", "recipe=paper", "--set", "max_steps=50"]
         assert run(*words).code == 0
 
 

@@ -73,7 +73,7 @@ def test_the_table_shows_each_radius_and_ranking_length(run, model, npz):
 
 def test_digits_are_evaluated_end_to_end(run, tmp_path):
     out = tmp_path / "model.kinhash"
-    words = ("--n-bits", "32", "--set", "max_steps=50")
+    words = ("--n-bits", "32", "--set", "recipe=paper", "--set", "max_steps=50")
     assert run("train", "digits", "--out", out, *words).code == 0
     done = run("evaluate", out, "digits", "--format", "json")
     assert done.code == 0

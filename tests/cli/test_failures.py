@@ -112,7 +112,7 @@ def test_wrong_usage_is_one_sentence_and_exit_2(run, words, message):
 @pytest.mark.parametrize("delay", [0.0, 3.0], ids=["at once", "while training"])
 def test_ctrl_c_leaves_nothing_behind(tmp_path, delay):
     words = ("train", "digits", "--out", "model.kinhash", "--set", "patience=1000000")
-    words += ("--set", "max_steps=1000000", "--max-epochs", "1000000")
+    words += ("--set", "max_steps=1000000", "--max-epochs", "1000000", "--set", "recipe=paper")
     process = subprocess.Popen(
         (sys.executable, "-c", START, *words), cwd=tmp_path, stderr=subprocess.PIPE, text=True
     )

@@ -25,8 +25,8 @@ def test_a_model_shows_what_made_it(run, model):
         "n_bits": 16,
         "n_features": 6,
         "signed": False,
-        "changed": {"max_steps": 50, "n_bits": 16},
-        "parameters": SparseHash(n_bits=16, max_steps=50).get_params(),
+        "changed": {"max_steps": 50, "n_bits": 16, "recipe": "paper"},
+        "parameters": SparseHash(n_bits=16, recipe="paper", max_steps=50).get_params(),
         "history": loaded.history_[-1],
     }
     assert found == expected
@@ -36,7 +36,8 @@ def test_the_table_marks_what_differs_from_the_defaults(run, model):
     lines = run("info", model).out.splitlines()
     facts = dict(line.split(maxsplit=1) for line in lines)
     assert facts["parameters.n_bits"] == "16 *"
-    assert facts["parameters.margin"] == "7"
+    assert facts["parameters.recipe"] == "paper *"
+    assert facts["parameters.verbose"] == "no"
     assert facts["n_features"] == "6"
     assert lines[-1] == "* differs from the default"
 

@@ -6,6 +6,7 @@ import kinhash.cli.names
 from kinhash.cli.names import in_options
 
 TRAIN = ("train", "items.npz", "--out", "model.kinhash")
+PAPER = ("--set", "recipe=paper", "--set", "max_steps=9")
 
 
 @pytest.mark.parametrize(
@@ -77,8 +78,39 @@ def test_without_a_command_nothing_is_renamed(words):
 def test_errors_and_warnings_of_a_run_name_options(run, npz, tmp_path):
     done = run("train", npz, "--out", tmp_path / "m", "--bits", "0")
     assert done.err.endswith("error: --bits must be an integer in [1, 4096], got 0.\n")
-    done = run("train", npz, "--out", tmp_path / "m", "--set", "max_steps=9", "--lam", "0.001")
+    done = run("train", npz, "--out", tmp_path / "m", *PAPER, "--lam", "0.001")
     assert "raise --lam (now 0.001) to 0.1." in done.err
+
+
+@pytest.mark.parametrize(
+    ("words", "option"),
+    [
+        (("--margin", "11"), "--margin"),
+        (("--set", "margin=11"), "--margin"),
+        (("--no-signed",), "--signed"),
+        (("--set", "patience=3"), "--set patience"),
+    ],
+)
+def test_a_parameter_of_the_other_recipe_says_how_to_choose_that(run, npz, tmp_path, words, option):
+    done = run("train", npz, "--out", tmp_path / "m", *words)
+    assert (done.code, done.out) == (1, "")
+    assert done.err.endswith(
+        f"error: {option} belongs to --set recipe=paper, but --set recipe is 'strong'. "
+        f"Add --set recipe=paper, or leave {option} out.\n"
+    )
+    assert not (tmp_path / "m").exists()
+
+
+def test_a_config_file_with_a_parameter_of_the_other_recipe_is_told_in_its_words(
+    run, npz, tmp_path
+):
+    config = tmp_path / "train.toml"
+    config.write_text("margin = 11\n")
+    done = run("train", npz, "--out", tmp_path / "m", "--config", config)
+    assert done.err.endswith("Add recipe='paper', or leave `margin` out.\n")
+    config.write_text('recipe = "paper"\nn_rank_bits = 8\n')
+    done = run("train", npz, "--out", tmp_path / "m", "--config", config)
+    assert "error: `n_rank_bits` belongs to recipe='strong', but `recipe` is 'paper'." in done.err
 
 
 def test_an_option_that_the_method_does_not_have_is_named(run, npz, tmp_path):

@@ -50,7 +50,7 @@ def test_an_assignment_has_the_type_of_its_parameter(assignment, value):
         ("max_steps=many", "`max_steps` must be an integer, got 'many'."),
         ("max_steps=1.5", "`max_steps` must be an integer, got '1.5'."),
         ("beta=steep", "`beta` must be a number, got 'steep'."),
-        ("beta=none", "`beta` must be a number, got 'none'."),
+        ("n_bits=none", "`n_bits` must be an integer, got 'none'."),
         ("signed=maybe", "`signed` must be true or false, got 'maybe'."),
         ("max_steps", "Expected name=value, got 'max_steps'."),
         ("verbose=true", "Unknown parameter of sparsehash 'verbose'."),

@@ -1,4 +1,5 @@
 import inspect
+import json
 import re
 import sys
 
@@ -7,8 +8,9 @@ import pytest
 
 import kinhash
 from kinhash.methods import CCAITQ, CMSSH, MultimodalSparseHash, SparseHash
+from kinhash.methods.recipes.parameters import defaults_of
 
-TINY = ("--n-bits", "16", "--set", "max_steps=50")
+TINY = ("--n-bits", "16", "--set", "recipe=paper", "--set", "max_steps=50")
 
 
 def test_a_named_data_set_is_trained_on_the_training_part_of_its_split(run, tmp_path):
@@ -56,6 +58,25 @@ def test_the_progress_of_parts_is_none_of_their_results(run, npz, tmp_path):
     assert not model.rank_.verbose
 
 
+def test_by_default_codes_have_both_parts(run, npz, csv_file, tmp_path, monkeypatch):
+    monkeypatch.setattr("kinhash.training.rank_bits.N_STEPS", 20)
+    out = tmp_path / "model.kinhash"
+    done = run("train", npz, "--out", out, "--method", "sparsehash", "--bits", "24")
+    assert done.code == 0
+    assert "24 bits, 18 rank and 6 bucket bits, " in done.err  # two for each of three classes
+    assert {line.split()[0] for line in done.err.splitlines()} == {"Training", "Wrote"}
+    model = kinhash.load(out)
+    assert (model.recipe, model.n_bits, model.n_rank_bits) == ("strong", 24, None)
+    assert not model.verbose
+    facts = json.loads(run("info", out, "--format", "json").out)
+    assert (facts["n_bits"], facts["n_rank_bits"], facts["changed"]) == (24, 18, {"n_bits": 24})
+    config = tmp_path / "train.toml"
+    config.write_text("n_rank_bits = 4\ntransfer = 1\n")
+    done = run("train", csv_file, "--out", out, "--config", config, "--bits", "12", "--force")
+    assert "12 bits, 4 rank and 8 bucket bits, " in done.err
+    assert kinhash.load(out).transfer == 1.0
+
+
 def test_rows_split_keeps_the_queries_of_a_file_apart(run, npz, tmp_path):
     done = run("train", npz, "--out", tmp_path / "model.kinhash", "--rows", "split", *TINY)
     assert done.code == 0
@@ -79,9 +100,11 @@ def test_every_option_reaches_the_method(run, npz, tmp_path):
     out = tmp_path / "model.kinhash"
     words = "--bits 12 --margin 5 --alpha 0.002 --lam 0.3 --similar-share 0.5 --n-layers 2 --signed"
     words += " --encoder cod --n-active 3 --max-epochs 4 --seed 9 --set beta=2 --set threshold=none"
+    words += " --set recipe=paper"
     assert run("train", npz, "--out", out, *words.split()).code == 0
     expected = SparseHash(
         n_bits=12,
+        recipe="paper",
         margin=5.0,
         alpha=0.002,
         lam=0.3,
@@ -102,11 +125,9 @@ def test_the_defaults_in_the_help_are_those_of_sparsehash(run):
     shown = dict(
         re.findall(r"--([a-z-]+)(?: <\w+>| / --no-signed)? [^\[]*\[default: ([^\]]*)\]", text)
     )
-    defaults = {
-        name: parameter.default
-        for name, parameter in inspect.signature(SparseHash).parameters.items()
-    }
-    defaults |= {"n_active": 8, "signed": "no"}  # None means 8
+    defaults = defaults_of("paper") | {"n_active": 8, "signed": "no"}  # None means 8
+    own = inspect.signature(SparseHash).parameters
+    defaults |= {name: own[name].default for name in ("n_bits", "seed")}
     names = "margin alpha lam similar_share n_layers signed encoder n_active max_epochs seed"
     for name in names.split():
         assert shown[name.replace("_", "-")] == str(defaults[name]).removesuffix(".0")
@@ -115,7 +136,9 @@ def test_the_defaults_in_the_help_are_those_of_sparsehash(run):
 
 def test_a_config_file_holds_what_differs_and_options_win(run, npz, tmp_path):
     config, out = tmp_path / "train.toml", tmp_path / "model.kinhash"
-    config.write_text('method = "sparsehash"\nn_bits = 24\nmargin = 5\nmax_steps = 50\n')
+    config.write_text(
+        'method = "sparsehash"\nn_bits = 24\nrecipe = "paper"\nmargin = 5\nmax_steps = 50\n'
+    )
     assert run("train", npz, "--out", out, "--config", config, "--n-bits", "12").code == 0
     found = kinhash.load(out)
     assert (found.n_bits, found.margin, found.max_steps) == (12, 5.0, 50)
@@ -136,7 +159,7 @@ def test_stdin_is_read_as_csv(run, csv_file, tmp_path, monkeypatch):
 
 
 def test_a_collapse_is_one_warning_line(run, npz, tmp_path):
-    words = ("--lam", "0.001", "--n-bits", "8", "--set", "max_steps=60")
+    words = ("--lam", "0.001", "--n-bits", "8", "--set", "max_steps=60", "--set", "recipe=paper")
     done = run("train", npz, "--out", tmp_path / "model.kinhash", *words)
     assert done.code == 0
     assert "\nwarning: Codes may collapse. The push is weak against the pull" in f"\n{done.err}"

@@ -17,6 +17,7 @@ from kinhash.errors import InvalidInputError, NotFittedError
 from kinhash.methods import METHODS, SparseHash
 
 QUICK = {"max_steps": 60, "n_anchors": 100, "n_rank_bits": 8}
+PAPER = {"recipe": "paper", "max_steps": 60}
 
 # scikit-learn's checks have as few as ten rows or one column: no more bits than those can give.
 CHECKED_BITS = {
@@ -26,13 +27,25 @@ CHECKED_BITS = {
     "nested": {"n_rank_bits": 1},
 }
 
-pytestmark = pytest.mark.filterwarnings("ignore:`X` has:UserWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:`X` has:UserWarning"),
+    pytest.mark.filterwarnings(r"ignore:\d+ bucket bits have no room:UserWarning"),
+]
+
+
+@pytest.fixture(autouse=True)
+def few_steps(monkeypatch):
+    """Let rank bits that have no setting for it take a moment to learn."""
+    monkeypatch.setattr("kinhash.training.rank_bits.N_STEPS", 20)
+    monkeypatch.setattr("kinhash.methods.parts.class_probabilities.N_UNITS", 200)
 
 
 def quick(name, **parameters):
     method = METHODS[name]()
-    fast = {key: value for key, value in QUICK.items() if key in method.get_params()}
-    return method.set_params(n_bits=20, **fast, **parameters)
+    # What is None is of another recipe.
+    own = {key for key, value in method.get_params().items() if value is not None}
+    fast = {key: value for key, value in QUICK.items() if key in own}
+    return method.set_params(n_bits=20, **(fast | parameters))
 
 
 VARIANTS = [
@@ -40,10 +53,14 @@ VARIANTS = [
     quick("agh", n_layers=1),
     quick("classcode", levels=2),
     quick("nested", bucket=quick("classcode", levels=2), rank=quick("nnhash")),
-    quick("nested", bucket=quick("sparsehash", signed=True), rank=quick("lsh")),
-    quick("sparsehash", signed=True),
-    quick("sparsehash", encoder="cod", n_active=4),
-    quick("sparsehash", n_layers=3, optimizer="sgd"),
+    quick("nested", bucket=quick("sparsehash", **PAPER, signed=True), rank=quick("lsh")),
+    quick("nested", bucket=quick("sparsehash"), rank=quick("nnhash")),
+    quick("sparsehash", transfer=1.0, n_rank_bits=9),
+    quick("sparsehash", n_rank_bits=0),
+    quick("sparsehash", **PAPER),
+    quick("sparsehash", **PAPER, signed=True),
+    quick("sparsehash", **PAPER, encoder="cod", n_active=4),
+    quick("sparsehash", **PAPER, n_layers=3, optimizer="sgd"),
 ]
 
 
@@ -115,7 +132,7 @@ def test_transform_is_sparse_int8_and_equals_encode(method, digits):
 def test_it_works_in_a_pipeline(method, digits):
     X, y = digits
     pipeline = make_pipeline(StandardScaler(), method).fit(X[:300], y[:300])
-    n_rank_bits = getattr(method, "n_rank_bits", 0)
+    n_rank_bits = method.encoder_.n_rank_bits
     assert pipeline.transform(X[:10]).shape == (10, 20 - n_rank_bits)
 
 
@@ -191,6 +208,9 @@ def test_missing_labels_are_refused(name, digits, labels):
     assert not hasattr(method, "encoder_")
 
 
+@pytest.mark.filterwarnings(
+    "ignore::kinhash.errors.CollapseWarning"
+)  # nothing but the type differs
 @pytest.mark.parametrize("name", LEARN_FROM_LABELS)
 def test_a_number_and_its_text_are_different_labels(name, digits):
     X, y = digits
@@ -226,9 +246,8 @@ def test_sparse_vectors_stay_sparse(digits, supervision, monkeypatch):
         return dense(self, *arguments, **keywords)
 
     monkeypatch.setattr(scipy.sparse.csr_array, "toarray", toarray)
-    model = SparseHash(
-        n_bits=20, max_steps=60, threshold=30.0 if supervision == "threshold" else None
-    )
+    threshold = 30.0 if supervision == "threshold" else None
+    model = SparseHash(n_bits=20, recipe="paper", max_steps=60, threshold=threshold)
     model.fit(rows, y if supervision == "labels" else None)
     codes = model.encode(rows)
     assert codes == model.encode(X)

@@ -56,7 +56,7 @@ def test_transform_gives_the_bucket(data):
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_a_signed_bucket_works(data, tmp_path):
     X, y = data
-    bucket = SparseHash(signed=True, max_steps=30)
+    bucket = SparseHash(recipe="paper", signed=True, max_steps=30)
     model = Nested(bucket, LSH(), n_bits=30, n_rank_bits=10).fit(X, y)
     codes = model.encode(X)
     assert codes.signed
@@ -71,7 +71,7 @@ def test_pairs_go_to_the_methods_that_take_them(data):
     i, j = np.triu_indices(100, 1)
     same = y[i] == y[j]
     pairs = Pairs(i[same], j[same])
-    quick = SparseHash(max_steps=20)
+    quick = SparseHash(recipe="paper", max_steps=20)
     for rank in (LSH(), NNHash(max_steps=20, n_anchors=20)):
         model = Nested(quick, rank, n_bits=30, n_rank_bits=10).fit(X, pairs=pairs)
         assert model.encode(X).n_bits == 30
@@ -166,10 +166,17 @@ def test_what_is_wrong_in_a_file_is_said(data, tmp_path):
         ({"n_rank_bits": 64}, r"`n_rank_bits` must be an integer in \[1, 63\], got 64"),
         ({"seed": -1}, "`seed` must be an integer of at least 0"),
         ({"bucket": "lsh"}, r"`bucket` must be a method .* such as ClassCode\(\), .* got 'lsh'"),
-        ({"rank": Nested()}, r"`rank` must be a method .* such as ITQ\(\), .* another Nested"),
-        ({"rank": SparseHash(signed=True)}, "`rank` must be a method of unsigned codes"),
         (
-            {"bucket": SparseHash(signed=True), "n_bits": 4000},
+            {"bucket": SparseHash(n_rank_bits=8)},
+            "`bucket` must be .* of one part, got 8 as its `n_rank_bits`. Leave that out",
+        ),
+        ({"rank": Nested()}, r"`rank` must be a method .* such as ITQ\(\), .* another Nested"),
+        (
+            {"rank": SparseHash(recipe="paper", signed=True)},
+            "`rank` must be a method of unsigned codes",
+        ),
+        (
+            {"bucket": SparseHash(recipe="paper", signed=True), "n_bits": 4000},
             "at most 4096 bits are stored, got 7968",
         ),
     ],

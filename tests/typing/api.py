@@ -93,10 +93,11 @@ def stored() -> StoredCodes:
 
 
 def sparse_hash() -> SparseHash:
-    model = SparseHash(n_bits=32, alpha=0.01, seed=3)
+    model = SparseHash(n_bits=32, recipe="paper", alpha=0.01, seed=3)
     assert_type(model.fit(X, y), SparseHash)
     model.fit(scipy.sparse.csr_array(X), tags)
     model.fit(X.tolist(), pairs=Pairs([0, 1], [2, 3], [True, False]))
+    SparseHash(n_rank_bits=40, transfer=0.5).fit(X, y, unlabelled=X)
     assert_type(model.encode(X, n_threads=2), Codes)
     assert_type(model.encode(scipy.sparse.csr_matrix(X)), Codes)
     assert_type(model.transform(X), scipy.sparse.csr_matrix)

@@ -31,6 +31,7 @@ class Encoder:
     """
 
     kind: ClassVar[str]
+    _may_be_empty: ClassVar[frozenset[str]] = frozenset()  # arrays that may have no rows
 
     mean: Array  # (n_features,)
     scale: Array  # (n_features,)
@@ -194,7 +195,8 @@ class Encoder:
         expected = self._shapes()
         for name, array in self.arrays().items():
             dtype, shape = expected[name]
-            if array.dtype != dtype or array.shape != shape or not len(array):
+            has_rows = array.ndim and (len(array) or name in self._may_be_empty)
+            if array.dtype != dtype or array.shape != shape or not has_rows:
                 raise FormatError(
                     f"`{name}` of the encoder must be {np.dtype(dtype)} of shape {shape}, "
                     f"the file has {array.dtype} of shape {array.shape}."

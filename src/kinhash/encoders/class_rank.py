@@ -12,7 +12,9 @@ from kinhash.encoders.class_levels import (
     probabilities,
     written,
 )
+from kinhash.encoders.kernel import rbf
 from kinhash.encoders.vectors import unit_length
+from kinhash.errors import FormatError
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -25,6 +27,7 @@ class ClassRankEncoder(ClassLevelsEncoder):
     """
 
     kind = "class-rank"
+    _may_be_empty = frozenset({"G"})
 
     G: Array  # (n_rank_bits, n_classes)
     temperature: float
@@ -64,6 +67,14 @@ class ClassRankEncoder(ClassLevelsEncoder):
         ranks = outputs[:, n_classes:] + np.sqrt(likely) @ self.G.T
         return np.where(finite, sharp, np.float32(np.nan)), ranks
 
+    def _check(self) -> None:
+        if not self.class_codes.size:
+            raise FormatError(
+                "`class_codes` of the encoder must have a level, a class and a bit at least, the "
+                f"file has shape {self.class_codes.shape}."
+            )
+        super()._check()
+
     def _shapes(self) -> dict[str, tuple[type[np.generic], tuple[int, ...]]]:
         return super()._shapes() | _rows(self.G, self.class_codes, shape_of(self.W)[1])
 
@@ -75,12 +86,11 @@ class KernelClassRankEncoder(ClassRankEncoder, KernelClassLevelsEncoder):
     kind = "kernel-class-rank"
 
     def _inputs(self, standard: Array) -> Array:
-        return KernelClassLevelsEncoder._inputs(self, ClassRankEncoder._inputs(self, standard))
+        return rbf(super()._inputs(standard), self.anchors, self.gamma)
 
     def _shapes(self) -> dict[str, tuple[type[np.generic], tuple[int, ...]]]:
-        return KernelClassLevelsEncoder._shapes(self) | _rows(
-            self.G, self.class_codes, shape_of(self.anchors)[0]
-        )
+        n_anchors, _ = shape_of(self.anchors)
+        return super()._shapes() | _rows(self.G, self.class_codes, n_anchors)
 
 
 def _rows(

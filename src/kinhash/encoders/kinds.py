@@ -1,7 +1,6 @@
 """The table of encoders by the kind that files name, and how one comes back from a file."""
 
 import reprlib
-from collections.abc import Mapping
 from typing import Any
 
 from kinhash import storage
@@ -43,7 +42,7 @@ ENCODERS: dict[str, type[Encoder]] = {
 
 
 def restored_encoder(
-    described: Mapping[str, Any], arrays: dict[str, Array], *, nested: bool = True
+    described: dict[str, Any], arrays: dict[str, Array], *, nested: bool = True
 ) -> Encoder:
     """Return the encoder that a header, or a part of it, describes.
 

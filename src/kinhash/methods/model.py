@@ -82,6 +82,10 @@ class Model(BaseEstimator):
         """Return the parameters as files have them: plain values, lists and dicts."""
         return self.get_params(deep=False)
 
+    def default_parameters(self) -> dict[str, Any]:
+        """Return what the parameters are when nobody says, as files have them."""
+        return type(self)().stored_parameters()
+
     def _header(self) -> dict[str, Any]:
         """Return what the file of every model says."""
         return {

@@ -49,7 +49,7 @@ FLAT_METHODS: dict[str, type[HashMethod]] = {
 }
 """The methods whose codes have one part, by name: what a `Nested` is made of."""
 
-SET_BY_NESTED = ("n_bits", "seed")  # parameters of the parts
+SET_BY_NESTED = ("n_bits", "n_rank_bits", "seed")  # parameters of the parts
 _FROM_VECTORS = (AGH, FlyHash, ITQ, LSH)  # learn from vectors alone
 
 
@@ -61,7 +61,7 @@ class Nested(HashMethod):
     distance, those with the nearer rank bits come first. So the bucket may be coarse, with many
     items in each, and the answers still have an order.
 
-    `fit` fits clones of both methods, whose `n_bits` and `seed` it sets.
+    `fit` fits clones of both methods, whose `n_bits` and `seed` it sets; and `n_rank_bits` to 0.
 
     Args:
         bucket: A method for the bucket, best a sparse one; `ClassCode()` if left at None.
@@ -149,7 +149,12 @@ class Nested(HashMethod):
                     f"{self.DEFAULTS[part].__name__}(), or None, got {what}."
                 )
             known = method.get_params(deep=False)
-            given = {"n_bits": n_bits, "seed": self.seed}
+            given = {"n_bits": n_bits, "n_rank_bits": 0, "seed": self.seed}
+            if known.get("n_rank_bits"):
+                raise InvalidInputError(
+                    f"`{part}` must be a method with codes of one part, got "
+                    f"{known['n_rank_bits']} as its `n_rank_bits`. Leave that out."
+                )
             parts[part] = clone(method).set_params(
                 **{name: value for name, value in given.items() if name in known}
             )

@@ -1,14 +1,18 @@
 """`SparseHash`: learned codes with a sparse bucket, by the recipe that does best or the paper's."""
 
+import re
 from typing import Any, Self
 
 from kinhash.arrays import Labels, Matrix, Vectors
+from kinhash.encoders import CHUNK_ROWS, check_finite
 from kinhash.errors import InvalidInputError
 from kinhash.methods.model import HashMethod
 from kinhash.methods.recipes.paper import check_paper, fit_paper
-from kinhash.methods.recipes.parameters import PaperParameters, resolved
+from kinhash.methods.recipes.parameters import PaperParameters, defaults_of, resolved
 from kinhash.methods.recipes.strong import check_strong, fit_strong
 from kinhash.pairs import Pairs
+
+_X = re.compile(r"`X`|\bInput X\b|\bX(?= has )")  # what messages call the training vectors
 
 
 class SparseHash(HashMethod):
@@ -188,10 +192,18 @@ class SparseHash(HashMethod):
                 "belong into `X` and `y`."
             )
         try:
-            return self._checked(unlabelled, reset=False)
+            rows = self._checked(unlabelled, reset=False)
+            for start in range(0, rows.shape[0], CHUNK_ROWS):
+                check_finite(rows[start : start + CHUNK_ROWS], first_row=start)
         except InvalidInputError as error:
-            message = str(error).replace("X has", "`unlabelled` has").replace("`X`", "`unlabelled`")
-            raise InvalidInputError(message) from error
+            raise InvalidInputError(_X.sub("`unlabelled`", str(error))) from error
+        return rows
+
+    def default_parameters(self) -> dict[str, Any]:
+        """Return what the parameters are when nobody says: None, or what the recipe takes then."""
+        given = {name for name, value in self.stored_parameters().items() if value is not None}
+        own = {name: one for name, one in defaults_of(self.recipe).items() if name in given}
+        return super().default_parameters() | own
 
     @classmethod
     def _from_parameters(cls, parameters: dict[str, Any]) -> Self:

@@ -10,11 +10,18 @@ from kinhash.methods.networks.fit import Recipe, fit_networks
 from kinhash.methods.networks.schedule import schedule_of
 from kinhash.methods.networks.sparse import sparse_branch, sparse_health, sparse_loss
 from kinhash.methods.parts.gaussian_units import units_at_rows
+from kinhash.methods.recipes.parameters import PaperParameters
 from kinhash.methods.supervision.views import view_source
 from kinhash.pairs import LabelSource
 from kinhash.pairs.sources import Relation
 
-MODEL = SparseHash(16, max_steps=60)
+
+def paper(n_bits=64, **given):
+    """Return the settings of the paper's recipe."""
+    return PaperParameters(**({"n_bits": n_bits, "seed": 0, "verbose": False} | given))
+
+
+MODEL = paper(16, max_steps=60)
 
 
 def recipe(**changes):
@@ -38,7 +45,7 @@ def rows(rng):
 def test_one_modality_is_what_sparsehash_fits(rows):
     X, y = rows
     fitted = fit_networks(recipe(), {"X": Modality.only(X)}, LabelSource.from_labels(y))
-    model = SparseHash(16, max_steps=60).fit(X, y)
+    model = SparseHash(16, recipe="paper", max_steps=60).fit(X, y)
     assert fitted.encoders["X"].encode(X) == model.encode(X)
     assert fitted.history == model.history_
 
@@ -82,7 +89,7 @@ def test_similarities_between_zero_and_one_can_be_learned_from(rows):
 
 def test_warnings_point_at_the_line_that_called(rows):
     X, y = rows
-    sparse = recipe(loss=sparse_loss(SparseHash(alpha=30.0)))  # of which no bit remains
+    sparse = recipe(loss=sparse_loss(paper(alpha=30.0)))  # of which no bit remains
     with pytest.warns(CollapseWarning) as caught:
         fit_networks(sparse, {"X": Modality.only(X)}, LabelSource.from_labels(y))
     assert {warning.filename for warning in caught} == {__file__}

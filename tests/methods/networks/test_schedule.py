@@ -2,19 +2,24 @@ import sys
 
 import pytest
 
-from kinhash import SparseHash
 from kinhash.errors import InvalidInputError, MissingExtraError
 from kinhash.methods.networks.schedule import check_descent, check_torch, rate_of, schedule_of
+from kinhash.methods.recipes.parameters import PaperParameters
+
+
+def paper(n_bits=64, **given):
+    """Return the settings of the paper's recipe."""
+    return PaperParameters(**({"n_bits": n_bits, "seed": 0, "verbose": False} | given))
 
 
 def test_the_rate_is_that_of_the_optimizer_unless_given():
-    assert rate_of(SparseHash()) == 0.01
-    assert rate_of(SparseHash(optimizer="sgd")) == 0.05
-    assert rate_of(SparseHash(learning_rate=0.3)) == 0.3
+    assert rate_of(paper()) == 0.01
+    assert rate_of(paper(optimizer="sgd")) == 0.05
+    assert rate_of(paper(learning_rate=0.3)) == 0.3
 
 
 def test_a_schedule_has_the_parameters_of_the_method():
-    model = SparseHash(batch_size=50, max_epochs=3, max_steps=9, patience=2, seed=5, momentum=0.5)
+    model = paper(batch_size=50, max_epochs=3, max_steps=9, patience=2, seed=5, momentum=0.5)
     found = schedule_of(model, warm_up=0.2, clip=5.0)
     assert (found.batch_size, found.max_epochs, found.max_steps) == (50, 3, 9)
     assert (found.patience, found.seed, found.momentum) == (2, 5, 0.5)
@@ -38,7 +43,7 @@ def test_a_schedule_has_the_parameters_of_the_method():
 )
 def test_bad_parameters_are_refused(parameters, message):
     with pytest.raises(InvalidInputError, match=message):
-        check_descent(SparseHash(**parameters))
+        check_descent(paper(**parameters))
 
 
 def test_devices_that_cannot_be_used_are_named(monkeypatch):

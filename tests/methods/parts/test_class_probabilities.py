@@ -1,18 +1,43 @@
+import warnings
+
 import numpy as np
 import pytest
+import scipy.optimize
+import scipy.sparse
 from sklearn.datasets import make_blobs
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import Ridge as TheirRidge
 
-from kinhash.encoders import ClassLevelsEncoder, KernelClassLevelsEncoder
+from kinhash.encoders import (
+    ClassLevelsEncoder,
+    ClassRankEncoder,
+    KernelClassLevelsEncoder,
+    KernelClassRankEncoder,
+)
 from kinhash.methods.parts import class_probabilities
-from kinhash.methods.parts.class_probabilities import _folds, _regression, fit_class_probabilities
+from kinhash.methods.parts.class_probabilities import (
+    SHRINKAGE,
+    USUAL_SLOPE,
+    RankBits,
+    calibration,
+    fit_class_probabilities,
+    losses,
+)
 from kinhash.methods.standardisation import standardisation
+
+
+@pytest.fixture(autouse=True)
+def few_units(monkeypatch):
+    monkeypatch.setattr(class_probabilities, "N_UNITS", 150)
 
 
 @pytest.fixture(scope="module")
 def blobs():
     X, y = make_blobs(300, n_features=4, centers=4, cluster_std=3.0, random_state=1)
     return X.astype(np.float32), y
+
+
+def one_hot(y):
+    return np.eye(int(y.max()) + 1, dtype=np.uint8)[y]
 
 
 def fitted(X, targets, **options):
@@ -22,89 +47,192 @@ def fitted(X, targets, **options):
     )
 
 
-def test_the_regression_is_that_of_scikit_learn(blobs):
+def with_inputs(monkeypatch, kind):
+    """Let plain vectors, or units, be what is worth it."""
+    monkeypatch.setattr(class_probabilities, "WORTH_UNITS", 0.0 if kind == "plain" else np.inf)
+
+
+@pytest.mark.parametrize("kind", ["plain", "units"])
+def test_logits_are_those_of_regressions_without_the_row(blobs, kind, monkeypatch):
+    with_inputs(monkeypatch, kind)
+    X, y = blobs[0][:40], blobs[1][:40]
+    Y = one_hot(y)
+    found = fitted(X, Y)
+    Z = found.inputs.astype(np.float64)
+    said = np.zeros(Y.shape)
+    for row in range(len(Z)):
+        others = np.arange(len(Z)) != row
+        theirs = TheirRidge(alpha=found.penalty).fit(Z[others], Y[others])
+        said[row] = theirs.predict(Z[row : row + 1])[0]
+    whole = TheirRidge(alpha=found.penalty).fit(Z, Y)
+    loss, slope, shift = calibration(said, Y.astype(float), exclusive=True)
+    np.testing.assert_allclose(found.logits, slope * said + shift, atol=0.02 * slope)
+    np.testing.assert_allclose(found.loss, loss, atol=0.01)
+    logits = Z @ found.W.T + found.bias
+    np.testing.assert_allclose(logits, slope * whole.predict(Z) + shift, atol=0.02 * slope)
+    assert found.rows.tolist() == list(range(40))
+
+
+def test_inputs_and_penalty_have_the_least_loss_of_all(blobs):
     X, y = blobs
-    M = _regression(X, np.eye(4, dtype=np.float32)[y], 0.5, np.zeros((4, 5)), exclusive=True)
-    theirs = LogisticRegression(C=0.5, max_iter=1000, tol=1e-8).fit(X, y)
-    np.testing.assert_allclose(M[:, :-1], theirs.coef_, atol=0.02)
-    logits = X @ M[:, :-1].T + M[:, -1]
-    assert np.array_equal(logits.argmax(axis=1), theirs.predict(X))
+    Y = one_hot(y).astype(float)
+    found = fitted(X, one_hot(y))
+    tried = [
+        calibration(found.ridge.left_out(Y, penalty), Y, exclusive=True)[0]
+        for penalty in found.ridge.penalties
+    ]
+    assert found.loss == min(tried)
+    assert found.penalty == found.ridge.penalties[np.argmin(tried)]
+    assert found.loss == pytest.approx(losses(found.logits, Y, exclusive=True).mean())
 
 
-def test_tags_have_a_regression_each(blobs):
-    X, y = blobs
-    tags = np.stack([y % 2, y > 1], axis=1).astype(np.float32)
-    M = _regression(X, tags, 0.5, np.zeros((2, 5)), exclusive=False)
-    for tag, row in zip(tags.T, M, strict=True):
-        theirs = LogisticRegression(C=0.5, max_iter=1000, tol=1e-8).fit(X, tag)
-        np.testing.assert_allclose(row[:-1], theirs.coef_[0], atol=0.02)
+def penalised(at, predicted, Y, *, exclusive):
+    logits = at[0] * predicted + at[1:]
+    return losses(logits, Y, exclusive=exclusive).mean() + SHRINKAGE * (at[1:] @ at[1:])
 
 
-def test_inputs_are_those_with_the_smaller_held_out_loss(rng):
+@pytest.mark.parametrize("exclusive", [True, False])
+def test_the_calibration_has_the_least_loss(rng, exclusive):
+    Y = one_hot(rng.integers(3, size=200)).astype(float)
+    if not exclusive:
+        Y = (rng.random((200, 3)) < (0.1, 0.4, 0.8)).astype(float)
+    predicted = 0.3 * Y + 0.2 * rng.normal(size=Y.shape)
+    loss, slope, shift = calibration(predicted, Y, exclusive=exclusive)
+    at = np.append(slope, shift)
+    best = penalised(at, predicted, Y, exclusive=exclusive)
+    gradient = scipy.optimize.approx_fprime(
+        at, lambda at: penalised(at, predicted, Y, exclusive=exclusive), 1e-6
+    )
+    np.testing.assert_allclose(gradient, 0, atol=2e-3)
+    for _ in range(100):
+        near = at + 0.2 * rng.normal(size=4)
+        assert penalised(near, predicted, Y, exclusive=exclusive) >= best - 1e-6
+    logits = slope * predicted + shift
+    assert loss == pytest.approx(losses(logits, Y, exclusive=exclusive).mean())
+
+
+def test_calibrated_probabilities_can_be_believed(rng):
+    """Of the rows that are given 70 to 90 %, as many are of the class."""
+    logits = 2 * rng.normal(size=(20_000, 3))
+    p = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    y = (p.cumsum(axis=1) > rng.random((20_000, 1))).argmax(axis=1)
+    _, slope, shift = calibration(logits / 7, one_hot(y).astype(float), exclusive=True)
+    assert slope == pytest.approx(7, rel=0.05)
+    np.testing.assert_allclose(shift - shift.mean(), 0, atol=0.06)
+
+
+def test_a_regression_that_is_worse_than_chance_is_not_turned_round(rng):
+    Y = one_hot(np.arange(60) % 2).astype(float)
+    _, slope, _ = calibration(-Y + 0.1 * rng.normal(size=Y.shape), Y, exclusive=True)
+    assert slope == pytest.approx(0.1)
+
+
+def test_of_few_rows_the_slope_is_the_usual_one(rng):
+    X = rng.normal(size=(6, 3)).astype(np.float32)
+    with pytest.warns(UserWarning, match="6 rows are too few to tell .* Add rows: 10 or more"):
+        found = fitted(X, one_hot(np.arange(6) % 3))
+    assert np.isfinite(found.loss)
+    Y = np.eye(3)[np.arange(6) % 3]
+    assert calibration(Y, Y, exclusive=True)[1] == USUAL_SLOPE
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fitted(rng.normal(size=(10, 3)).astype(np.float32), one_hot(np.arange(10) % 3))
+
+
+@pytest.mark.parametrize("exclusive", [True, False])
+def test_losses_are_negative_logarithms_of_likelihoods(rng, exclusive):
+    logits = 3 * rng.normal(size=(30, 4))
+    Y = one_hot(rng.integers(4, size=30)) if exclusive else rng.integers(2, size=(30, 4))
+    found = losses(logits, Y, exclusive=exclusive)
+    for row in range(30):
+        if exclusive:
+            likely = np.exp(logits[row]) / np.exp(logits[row]).sum()
+            expected = -np.log(likely[Y[row].argmax()])
+        else:
+            likely = 1 / (1 + np.exp(-logits[row]))
+            expected = -np.log(np.where(Y[row], likely, 1 - likely)).sum()
+        assert found[row] == pytest.approx(expected)
+    assert np.isfinite(losses(np.array([[1e3, -1e3]]), np.eye(1, 2, 1), exclusive=exclusive)).all()
+
+
+def test_units_are_used_where_they_are_worth_it(rng):
     """Two rings need the kernel; two half-spaces in many directions do not."""
     angles = rng.uniform(0, 2 * np.pi, 300)
     y = np.arange(300) % 2
     radii = np.where(y, 1.0, 3.0)[:, None]
-    rings = radii * np.stack([np.cos(angles), np.sin(angles)], axis=1) + 0.1 * rng.normal(
-        size=(300, 2)
-    )
-    targets = np.eye(2, dtype=np.uint8)[y]
-    assert fitted(rings.astype(np.float32), targets).units is not None
+    rings = radii * np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    rings += 0.1 * rng.normal(size=(300, 2))
+    assert fitted(rings.astype(np.float32), one_hot(y)).units is not None
     far = rng.normal(size=(300, 30)).astype(np.float32)
-    y = (far[:, 0] > 0).astype(int)
-    assert fitted(far, np.eye(2, dtype=np.uint8)[y]).units is None
+    assert fitted(far, one_hot((far[:, 0] > 0).astype(int))).units is None
 
 
+RANK = RankBits(
+    np.zeros((0, 0)),
+    np.array([[0.5, -1.0, 0.0, 0.2], [0.0, 0.3, 0.3, -1.0]]),
+    np.array([0.1, -0.2]),
+)
+
+
+@pytest.mark.parametrize("exclusive", [True, False])
 @pytest.mark.parametrize("kind", ["plain", "units"])
-def test_the_encoder_gives_the_probabilities_of_the_regression(blobs, kind, monkeypatch):
+def test_encoders_give_the_probabilities_of_the_regression(
+    blobs, kind, exclusive, monkeypatch, rng
+):
+    with_inputs(monkeypatch, kind)
     X, y = blobs
-    losses = iter([1.0, 2.0] if kind == "plain" else [2.0, 1.0])
-    inner = class_probabilities._cross_validated
-    monkeypatch.setattr(
-        class_probabilities,
-        "_cross_validated",
-        lambda *given, **named: (next(losses), *inner(*given, **named)[1:]),
+    found = fitted(X, one_hot(y), exclusive=exclusive)
+    np.testing.assert_allclose(found.seen(X), found.inputs, atol=1e-6)
+    codes = np.eye(8, dtype=np.uint8).reshape(2, 4, 8)
+    R = 0.3 * rng.normal(size=(2, found.inputs.shape[1]))
+    levels = found.encoder(codes, 0.5)
+    both = found.rank_encoder(codes, 0.5, RankBits(R, RANK.G, RANK.bias))
+    plain = kind == "plain"
+    assert type(levels) is (ClassLevelsEncoder if plain else KernelClassLevelsEncoder)
+    assert type(both) is (ClassRankEncoder if plain else KernelClassRankEncoder)
+    logits = found.inputs @ found.W.T + found.bias
+
+    def probabilities(logits):
+        if not exclusive:
+            return 1 / (1 + np.exp(-logits))
+        return np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+
+    for encoder in (levels, both):
+        np.testing.assert_allclose(encoder.predict(X), probabilities(logits / 0.5), atol=5e-3)
+    expected = found.inputs @ R.T + np.sqrt(probabilities(logits)) @ RANK.G.T + RANK.bias
+    np.testing.assert_allclose(both.forward(X)[:, 8:], expected, atol=5e-3)
+    assert np.array_equal(both.encode(X).to_dense(), levels.encode(X).to_dense())
+
+
+def test_sparse_rows_are_of_unit_length(rng):
+    X = scipy.sparse.random_array((120, 50), density=0.2, rng=rng, format="csr")
+    y = np.asarray(X.toarray()[:, :25].sum(axis=1) > X.toarray()[:, 25:].sum(axis=1)).astype(int)
+    found = fitted(X, one_hot(y))
+    assert found.unit_rows
+    if found.units is None:
+        np.testing.assert_allclose(np.linalg.norm(found.inputs, axis=1), 1, atol=1e-5)
+    encoder = found.rank_encoder(
+        np.eye(2, dtype=np.uint8)[None],
+        1.0,
+        RankBits(np.zeros((0, found.W.shape[1])), np.zeros((0, 2)), np.zeros(0)),
     )
-    found = fitted(X, np.eye(4, dtype=np.uint8)[y])
-    codes = np.zeros((2, 4, 8), np.uint8)
-    encoder = found.encoder(codes, 0.5)
-    assert type(encoder) is (ClassLevelsEncoder if kind == "plain" else KernelClassLevelsEncoder)
-    inputs = encoder.standardise(X)
-    if found.units is not None:
-        inputs = found.units(inputs)
-    logits = (inputs @ found.W.T + found.bias) / 0.5
+    logits = found.seen(X) @ found.W.T + found.bias
     expected = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
-    np.testing.assert_allclose(encoder.predict(X), expected, atol=2e-3)
+    np.testing.assert_allclose(encoder.predict(X.toarray()), expected, atol=5e-3)
 
 
 def test_sharpened_probabilities_are_powers_scaled_to_sum_one(blobs):
     X, y = blobs
-    found = fitted(X, np.eye(4, dtype=np.uint8)[y])
-    usual, sharp = found.held_out_probabilities(1.0), found.held_out_probabilities(0.25)
+    found = fitted(X, one_hot(y))
+    usual, sharp = found.left_out_probabilities(), found.left_out_probabilities(0.25)
     np.testing.assert_allclose(sharp, usual**4 / (usual**4).sum(axis=1, keepdims=True), atol=1e-6)
-    assert len(found.held_out) == len(X)
-
-
-def test_classes_are_dealt_evenly_and_small_ones_are_always_used(rng):
-    Y = np.eye(3, dtype=np.float32)[[0] * 9 + [1] * 6 + [2] * 2]
-    folds = _folds(Y, rng, exclusive=True)
-    assert np.bincount(folds[:9]).tolist() == [3, 3, 3]
-    assert np.bincount(folds[9:15]).tolist() == [2, 2, 2]
-    assert folds[15:].tolist() == [-1, -1]
-
-
-def test_with_nothing_to_hold_out_the_plain_vectors_are_used(rng):
-    X = rng.normal(size=(6, 3)).astype(np.float32)
-    found = fitted(X, np.eye(3, dtype=np.uint8)[[0, 0, 1, 1, 2, 2]])
-    assert found.units is None
-    assert np.isnan(found.loss)
-    assert found.C == class_probabilities.USUAL_COST
-    assert len(found.held_out) == 0
 
 
 def test_of_many_rows_some_are_used(blobs, monkeypatch):
     X, y = blobs
     monkeypatch.setattr(class_probabilities, "MAX_ROWS", 90)
-    monkeypatch.setattr(class_probabilities, "MAX_HELD_OUT", 60)
-    found = fitted(X, np.eye(4, dtype=np.uint8)[y])
-    assert len(found.held_out) == 60
+    found = fitted(X, one_hot(y))
+    assert len(found.rows) == len(found.logits) == len(found.inputs) == 90
+    assert np.array_equal(found.rows, np.unique(found.rows))
+    monkeypatch.setattr(class_probabilities, "MAX_VALUES", 4 * 50)
+    assert len(fitted(X, one_hot(y)).rows) == 50

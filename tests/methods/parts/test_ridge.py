@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from sklearn.decomposition import PCA
 from sklearn.linear_model import Ridge as TheirRidge
 
 from kinhash.methods.parts import ridge
@@ -25,14 +26,24 @@ def test_the_closed_form_is_the_regression_of_scikit_learn(problem, penalty):
 
 
 @pytest.mark.parametrize("penalty", [0.1, 10.0])
-def test_the_error_is_that_of_regressions_without_the_row(problem, penalty):
+def test_what_is_said_of_rows_left_out_is_said_by_regressions_without_them(problem, penalty):
     Z, T = problem
-    squares = []
+    said = np.zeros(T.shape)
     for row in range(len(Z)):
         others = np.arange(len(Z)) != row
         theirs = TheirRidge(alpha=penalty).fit(Z[others].astype(np.float64), T[others])
-        squares.append(np.square(theirs.predict(Z[row : row + 1])[0] - T[row]))
-    assert Ridge(Z).left_out_error(T, penalty) == pytest.approx(np.mean(squares), rel=1e-3)
+        said[row] = theirs.predict(Z[row : row + 1])[0]
+    np.testing.assert_allclose(Ridge(Z).left_out(T, penalty), said, atol=2e-3)
+    expected = np.square(said - T).mean()
+    assert Ridge(Z).left_out_error(T, penalty) == pytest.approx(expected, rel=1e-3)
+
+
+def test_principal_directions_are_those_of_scikit_learn(problem):
+    Z, _ = problem
+    theirs = PCA(4).fit(Z.astype(np.float64)).components_.T
+    ours = Ridge(Z).principal(4)
+    np.testing.assert_allclose(np.abs(np.diag(ours.T @ theirs)), 1, atol=1e-4)
+    assert Ridge(Z).principal(100).shape[1] == min(Z.shape[1], len(Z) - 1)
 
 
 def chosen(X, T, n_units=50):

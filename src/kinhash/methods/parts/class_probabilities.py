@@ -250,9 +250,7 @@ def _plain_scale(scale: Array, *, unit_rows: bool) -> float:
     return 1.0 if unit_rows else float(1 / np.sqrt(max(1, int(np.sum(scale > 0)))))
 
 
-def _regression(
-    Z: Array, Y: Array, *, exclusive: bool
-) -> tuple[float, float, Ridge, float, Array]:
+def _regression(Z: Array, Y: Array, *, exclusive: bool) -> tuple[float, float, Ridge, float, Array]:
     """Return the least loss on rows left out, its penalty, the regression, and its calibration."""
     ridge = Ridge(Z)
     found = [
@@ -264,9 +262,7 @@ def _regression(
     return loss, float(penalty), ridge, slope, shift
 
 
-def calibration(
-    predicted: Array, Y: Array, *, exclusive: bool
-) -> tuple[float, float, Array]:
+def calibration(predicted: Array, Y: Array, *, exclusive: bool) -> tuple[float, float, Array]:
     """Return the mean loss of logits slope * predicted + shift, and the best slope and shifts.
 
     Args:

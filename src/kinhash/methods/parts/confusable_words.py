@@ -89,7 +89,8 @@ def class_words(found: Array, n_bits: int, rng: np.random.Generator) -> tuple[Ar
             if amiss == 0:
                 return words, 0
     if best is None:
-        return _any(n_classes, n_bits), 0
+        words = _any(n_classes, n_bits)
+        return words, _amiss(words, found)
     return best[1], best[0]
 
 
@@ -136,9 +137,7 @@ def _one_by_one(found: Array, n_bits: int, n_active: int, rng: np.random.Generat
     return words
 
 
-def _candidates(
-    near: list[Array], n_bits: int, n_active: int, rng: np.random.Generator
-) -> Array:
+def _candidates(near: list[Array], n_bits: int, n_active: int, rng: np.random.Generator) -> Array:
     """Return words at distance 2 from the given ones, and random ones; all, if those are few."""
     swapped = []
     for word in near:

@@ -67,7 +67,7 @@ class Ridge:
         return float(np.square(T - self.left_out(T, penalty)).mean())
 
     def principal(self, n: int) -> Array:
-        """Return the directions along which the inputs vary most, `(n_inputs, k)`, k at most `n`."""
+        """Return the `n` or fewer directions along which inputs vary most, `(n_inputs, k)`."""
         most = np.argsort(-self._values, kind="stable")[:n]
         roots = np.sqrt(self._values[most]).astype(np.float32)
         directions: Array = self.Z.T @ (self._left[:, most] / roots)

@@ -14,9 +14,7 @@ USUAL_TEMPERATURE = 0.1  # where nothing can be held out
 NEAR = 2  # the usual radius
 
 
-def best_temperature(
-    likely: Callable[[float], Array], targets: Array, class_codes: Array
-) -> float:
+def best_temperature(likely: Callable[[float], Array], targets: Array, class_codes: Array) -> float:
     """Return the temperature with the best mean of F1 at r = 0 and F1 at r <= 2.
 
     Args:

@@ -49,6 +49,7 @@ class StrongParameters:
     transfer: float = 0.0
 
 
+_ALWAYS_GIVEN = ("n_bits", "seed", "verbose")  # None is no default of these
 _OF = {"paper": PaperParameters, "strong": StrongParameters}
 
 
@@ -61,7 +62,11 @@ def resolved(parameters: dict[str, Any]) -> PaperParameters | StrongParameters:
     Raises:
         InvalidInputError: There is no such recipe, or a parameter belongs to another one.
     """
-    given = {name: value for name, value in parameters.items() if value is not None}
+    given = {
+        name: value
+        for name, value in parameters.items()
+        if value is not None or name in _ALWAYS_GIVEN
+    }
     recipe = given.pop("recipe", None)
     check_choice("recipe", recipe, RECIPES)
     if recipe == "paper" and given.get("n_rank_bits") == 0:
@@ -79,9 +84,12 @@ def resolved(parameters: dict[str, Any]) -> PaperParameters | StrongParameters:
     return found
 
 
-def recipe_defaults(recipe: str) -> dict[str, Any]:
-    """Return the defaults of a recipe's own parameters, by name; none of an unknown recipe."""
-    if recipe not in RECIPES:  # as a file may say
+def defaults_of(recipe: object) -> dict[str, Any]:
+    """Return the defaults of a recipe's own parameters; of an unknown one there are none."""
+    if recipe not in RECIPES:
         return {}
-    fields = dataclasses.fields(_OF[recipe])
-    return {one.name: one.default for one in fields if one.default is not dataclasses.MISSING}
+    return {
+        field.name: field.default
+        for field in dataclasses.fields(_OF[str(recipe)])
+        if field.default is not dataclasses.MISSING
+    }

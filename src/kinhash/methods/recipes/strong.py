@@ -10,8 +10,9 @@ import numpy as np
 from kinhash.arguments import check_integer, check_number
 from kinhash.arrays import Array, Labels, Matrix
 from kinhash.codes import MAX_BITS
-from kinhash.encoders import CHUNK_ROWS, Encoder, check_finite
+from kinhash.encoders import Encoder
 from kinhash.errors import CollapseWarning, InvalidInputError, warn
+from kinhash.labels import label_array
 from kinhash.methods.networks.schedule import check_torch
 from kinhash.methods.parts.class_probabilities import (
     ClassProbabilities,
@@ -84,24 +85,24 @@ def fit_strong(
     if y is None:
         return _from_vectors(settings, X, mean, scale)
     source = from_labels(y, X.shape[0])
+    targets = membership(source)
+    n_bucket_bits = _n_bucket_bits(settings, targets.shape[1])
+    n_rank_bits = settings.n_bits - n_bucket_bits
+    if n_rank_bits and settings.transfer < 1:
+        check_torch("cpu")
     with progress_bar(f"SparseHash, {settings.n_bits} bits", shown=settings.verbose) as report:
         fitted = fit_class_probabilities(
             X,
             mean,
             scale,
-            membership(source),
+            targets,
             exclusive=isinstance(source, LabelSource),
             gamma=GAMMA,
             seed=settings.seed,
         )
-        words, temperature = _words(settings, fitted, source)
-        n_rank_bits = settings.n_bits - words.shape[-1]
-        rank = RankBits(
-            np.zeros((0, fitted.W.shape[1])), np.zeros((0, len(fitted.W))), np.zeros(0)
-        )
+        words, temperature = _words(settings, n_bucket_bits, fitted, source)
+        rank = RankBits(np.zeros((0, fitted.W.shape[1])), np.zeros((0, len(fitted.W))), np.zeros(0))
         if n_rank_bits:
-            if settings.transfer < 1:
-                check_torch("cpu")
             rank = fit_rank_bits(
                 fitted,
                 n_rank_bits,
@@ -112,7 +113,7 @@ def fit_strong(
             )
     encoder = fitted.rank_encoder(words, temperature, rank)
     if isinstance(source, LabelSource):
-        _warn_of_shared_codes(fitted, source, np.unique(np.asarray(y).reshape(-1)))
+        _warn_of_shared_codes(fitted, source, label_array("`y`", y))
     return StrongFit(encoder, [_record(fitted, temperature)])
 
 
@@ -127,14 +128,17 @@ def _record(fitted: ClassProbabilities, temperature: float) -> dict[str, Any]:
 
 
 def _words(
-    settings: StrongParameters, fitted: ClassProbabilities, source: LabelSource | TagSource
+    settings: StrongParameters,
+    n_bucket_bits: int,
+    fitted: ClassProbabilities,
+    source: LabelSource | TagSource,
 ) -> tuple[Array, float]:
-    """Return the bits of each level of each class, `(1, n_classes, n_bucket_bits)`, and how sharp
-    the probabilities are that they are written from.
+    """Return the bits of each class, and how sharp the probabilities behind them are.
+
+    The bits are `(1, n_classes, n_bucket_bits)`: of one level.
     """
     rng = np.random.default_rng(settings.seed)
     n_classes = len(fitted.W)
-    n_bucket_bits = _n_bucket_bits(settings, n_classes)
     if isinstance(source, TagSource):
         n_active = min(TAG_BITS, n_bucket_bits)
         words = sparse_words(n_classes, n_bucket_bits, n_active, rng)[None]
@@ -170,26 +174,32 @@ def _roomy(n_classes: int) -> int:
 
 def _seen(fitted: ClassProbabilities, unlabelled: Matrix, settings: StrongParameters) -> Array:
     """Return the inputs of rows without labels, of a random part where they are many."""
-    for start in range(0, unlabelled.shape[0], CHUNK_ROWS):
-        check_finite(unlabelled[start : start + CHUNK_ROWS], first_row=start)
     rng = np.random.default_rng(settings.seed)
     rows = np.sort(rng.permutation(unlabelled.shape[0])[:MAX_UNLABELLED])
     return fitted.seen(unlabelled[rows])
 
 
-def _warn_of_shared_codes(
-    fitted: ClassProbabilities, source: LabelSource, names: Array
-) -> None:
+def _warn_of_shared_codes(fitted: ClassProbabilities, source: LabelSource, given: Array) -> None:
     """Warn of classes whose rows, when they are left out, most often get the code of another."""
     labels, predicted = source.labels[fitted.rows], fitted.logits.argmax(axis=1)
     counts = confusion(labels, predicted, len(fitted.W))
+    of_class = given.reshape(-1)[np.unique(source.labels, return_index=True)[1]].tolist()
+    names = [str(name) for name in of_class]
+    if len(set(names)) < len(names):  # 1 and "1"
+        names = [repr(name) for name in of_class]
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     shared = []
     for own in np.flatnonzero(counts.sum(axis=1)):
-        commonest = int(counts[own].argmax())
-        if counts[own, commonest] > counts[own, own]:
-            both = float(np.minimum(shares[own], shares[commonest]).sum())
-            shared.append(f"{names[own]} and {names[commonest]} share {both:.0%} of their codes")
+        other = int(counts[own].argmax())
+        if counts[own, other] <= counts[own, own]:
+            continue
+        if counts[other].argmax() == other:
+            both = float(np.minimum(shares[own], shares[other]).sum())
+            shared.append(f"{names[own]} and {names[other]} share {both:.0%} of their codes")
+        else:
+            shared.append(
+                f"{shares[own, other]:.0%} of {names[own]} have the code of {names[other]}"
+            )
     if shared:
         more = f", and {len(shared) - 3} more" if len(shared) > 3 else ""
         warn(
@@ -199,9 +209,7 @@ def _warn_of_shared_codes(
         )
 
 
-def _from_vectors(
-    settings: StrongParameters, X: Matrix, mean: Array, scale: Array
-) -> StrongFit:
+def _from_vectors(settings: StrongParameters, X: Matrix, mean: Array, scale: Array) -> StrongFit:
     n_rank_bits = settings.n_rank_bits
     if n_rank_bits is None:
         n_rank_bits = settings.n_bits - usual_bucket_bits(settings.n_bits)

@@ -37,29 +37,29 @@ class ClassCode(HashMethod):
     far from those before.
 
     With `levels`, the code says how likely each class is: ridge regression, over Gaussian units
-    or the plain vectors, calibrated on rows left out, gives probabilities, which are sharpened, p^(1 / temperature) scaled to sum 1, and written as a thermometer. Level l of a
-    class is set when its probability is at least (l - 0.5) / levels, and has n_bits // (levels *
-    n_classes) bits of its own. Where that is none, the code is the union of the words of all
-    classes that reach the first level. An item always has the first level of its likeliest class.
-    Tags are written that way with any number of levels, each with a probability of its own.
+    or the plain vectors, calibrated on rows left out, gives probabilities, which are sharpened,
+    p^(1 / temperature) scaled to sum 1, and written as a thermometer. Level l of a class is set
+    when its probability is at least (l - 0.5) / levels, and has n_bits // (levels * n_classes) bits
+    of its own. Where that is none, the code is the union of the words of all classes that reach the
+    first level. An item always has the first level of its likeliest class. Tags are written that
+    way with any number of levels, each with a probability of its own.
 
     The paper does not say which parameters: `C` and `gamma` here suited held-out parts of
     CIFAR-10's training rows.
 
     Args:
         n_bits: Length of the codes, 1 to 4,096.
-        C: How much a training error costs the support vector machine; that of the regression is
-            cross-validated.
+        C: How much a training error costs the support vector machine.
         gamma: Of the machine's kernel, exp(-gamma ||x - y||^2 / n_features); units have half of it.
         levels: How finely the probability of a class is written; 1 writes the class alone.
         temperature: Below 1, probabilities get nearer to 0 and 1, and codes coarser. If left at
             None, it has the best mean of F1 at r = 0 and F1 at r <= 2 when training rows, coded by
             regressions that did not see them, are searched with one another.
-        seed: Chooses which bits each class gets, and the folds of the cross-validation.
+        seed: Chooses which bits each class gets, and the Gaussian units.
 
     Attributes:
-        history_: With `levels` or tags, what was chosen: `penalty`, `temperature`, whether there are
-            `gaussian_units`, and the `left_out_loss`.
+        history_: With `levels` or tags, what was chosen: `penalty`, `temperature`, whether there
+            are `gaussian_units`, and the `left_out_loss`.
 
     Example:
         >>> from sklearn.datasets import load_digits

@@ -42,8 +42,11 @@ _METHODS: dict[str, Settings] = {
     "DH": {"method": "dh"},
     "NN": {"method": "nnhash"},
     # As in the paper, all labels are trained on: none are held out to stop early.
-    "Sparse": {"method": "sparsehash", "validation_share": 0.0},
+    "Sparse": {"method": "sparsehash", "validation_share": 0.0, "recipe": "paper"},
 }
+
+# How far codes follow the vectors instead of the classes: from nothing to all.
+TRANSFERS: tuple[Settings, ...] = ({}, {"transfer": 0.5}, {"transfer": 1.0})
 
 
 def paper_results(dataset: str) -> list[tuple[Settings, dict[str, float]]]:
@@ -82,7 +85,10 @@ def plan(dataset: str) -> list[Settings]:
     signed = [row | {"signed": True} for row in rows if row["method"] == "sparsehash"]
     lengths = sorted({row["n_bits"] for row in rows if "n_bits" in row})
     others = [{"method": name, "n_bits": n} for name in ("itq", "lsh") for n in lengths]
-    return [*rows, *signed, *others, {"method": "classcode", "n_bits": UNSEEN_BITS}]
+    today: list[Settings] = [
+        {"method": name, "n_bits": UNSEEN_BITS} for name in ("classcode", "sparsehash")
+    ]
+    return [*rows, *signed, *others, *today]
 
 
 def unseen_plan() -> list[Settings]:
@@ -91,6 +97,7 @@ def unseen_plan() -> list[Settings]:
     return [
         *({"method": name} for name in RAW),
         _METHODS["Sparse"] | {"n_bits": UNSEEN_BITS},
+        *({"method": "sparsehash", "n_bits": UNSEEN_BITS} | one for one in TRANSFERS),
         *({"method": name, "n_bits": UNSEEN_BITS} for name in names),
         *({"method": "agh", "n_bits": UNSEEN_BITS, "n_layers": n} for n in (1, 2)),
     ]
