@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 import kinhash
+from kinhash.datasets import load
+from kinhash.errors import InvalidInputError
 from kinhash.methods import CCAITQ, CMSSH, MultimodalSparseHash, SparseHash
 from kinhash.methods.recipes.parameters import defaults_of
 
@@ -487,3 +489,74 @@ def test_bad_modalities_are_one_sentence(run, tmp_path, monkeypatch, words, code
     assert done.err.splitlines()[-1].startswith("error: ")
     assert message in done.err
     assert not (tmp_path / "model.kinhash").exists()
+
+
+def test_vectors_without_labels_help_to_order(run, npz, items, tmp_path, monkeypatch):
+    monkeypatch.setattr("kinhash.training.rank_bits.N_STEPS", 20)
+    np.savez(tmp_path / "more.npz", vectors=items[0][:30])
+    words = ("train", npz, "--bits", "24", "--out", tmp_path / "model.kinhash")
+    done = run(*words, "--unlabelled", tmp_path / "more.npz")
+    assert done.code == 0
+    assert "Unlabelled: 30 of 30 rows of more: all of them.\n" in done.err
+    X, y = items
+    expected = SparseHash(24).fit(X, y, unlabelled=X[:30])
+    found = kinhash.load(tmp_path / "model.kinhash")
+    assert found.encoder_.fingerprint == expected.encoder_.fingerprint
+    assert run(*words, "--force").code == 0
+    assert kinhash.load(tmp_path / "model.kinhash").encoder_.fingerprint != (
+        expected.encoder_.fingerprint
+    )
+
+
+def test_unlabelled_rows_of_a_named_data_set_are_no_queries(run, tmp_path, monkeypatch):
+    given = {}
+
+    def fit(self, X, y, *, unlabelled):
+        given.update(X=X, unlabelled=unlabelled)
+        raise InvalidInputError("enough")
+
+    monkeypatch.setattr(SparseHash, "fit", fit)
+    done = run("train", "digits", "--unlabelled", "digits", "--seed", "3", "--out", tmp_path / "m")
+    assert "605 of 1,797 rows of digits: neither training rows nor queries of split 3" in done.err
+    data = load("digits")
+    part = data.split(3)
+    chosen = np.setdiff1d(part.database, part.train)
+    assert np.array_equal(given["unlabelled"], data.vectors[chosen])
+    assert np.array_equal(given["X"], data.vectors[part.train])
+
+
+OTHER_METHOD = (
+    "--unlabelled goes with --method sparsehash; lsh does not learn from vectors without labels "
+    "beside others. Leave it out."
+)
+OTHER_RECIPE = (
+    "--unlabelled is used by --set recipe=strong, but --set recipe is 'paper'. Leave it out."
+)
+OTHER_WIDTH = "--unlabelled has 5 features, but SparseHash is expecting 6 features as input."
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--method", "lsh"), OTHER_METHOD),
+        (("--set", "recipe=paper"), OTHER_RECIPE),
+        ((), OTHER_WIDTH),
+    ],
+)
+def test_unlabelled_vectors_that_cannot_be_used_are_told(run, npz, tmp_path, words, message):
+    np.save(tmp_path / "more.npy", np.ones((4, 5)))
+    done = run("train", npz, "--unlabelled", tmp_path / "more.npy", "--out", tmp_path / "m", *words)
+    assert (done.code, done.out) == (1, "")
+    assert done.err.endswith(f"error: {message}\n")
+    assert not (tmp_path / "m").exists()
+
+
+def test_unlabelled_vectors_need_labelled_ones(run, items, tmp_path):
+    np.save(tmp_path / "items.npy", items[0])
+    more = ("--unlabelled", tmp_path / "items.npy")
+    done = run("train", tmp_path / "items.npy", *more, "--out", tmp_path / "m")
+    assert done.err.endswith(
+        "error: --unlabelled goes with labels, and DATA has none. Add these rows to DATA instead.\n"
+    )
+    done = run("train", "-", "--unlabelled", "-", "--out", tmp_path / "m")
+    assert done.err == "error: DATA and --unlabelled cannot both be stdin. Name a file for one.\n"

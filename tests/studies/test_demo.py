@@ -1,3 +1,4 @@
+import dataclasses
 import re
 
 import numpy as np
@@ -290,6 +291,15 @@ def test_the_control_is_explained_by_its_codes(long, said):
     assert demo._control_sentence(results) == (
         "What ClassCode reaches, class labels alone reach. It has 10 different codes and says "
         f"nothing about items within a class; SparseHash has {said}."
+    )
+
+
+def test_rank_bits_are_what_tells_ours_from_the_control():
+    codes = Codes.from_dense(np.eye(4, 6, dtype=np.int8), rank=np.zeros((4, 5), np.int8))
+    ours = dataclasses.replace(made_up(unique_codes=10.0), database_codes=codes)
+    results = {("SparseHash", 48): ours, ("ClassCode", 48): made_up(unique_codes=10.0)}
+    assert demo._control_sentence(results).endswith(
+        "within a class; SparseHash has 10, and orders the items of one by 5 rank bits."
     )
 
 

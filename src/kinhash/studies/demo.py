@@ -4,7 +4,7 @@ import itertools
 import math
 import time
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -450,22 +450,21 @@ def _control_sentence(results: Results) -> str:
         [found for (name, _), found in results.items() if name == kind]
         for kind in (ClassCode.__name__, SparseHash.__name__)
     )
-    few, many = _range(int(found.metrics["unique_codes"]) for found in ours)
-    n_codes = f"{few}" if few == many else f"{few} to {many}"
+    most = max(found.metrics["unique_codes"] for found in control)
+    n_codes = _span([found.metrics["unique_codes"] for found in ours], " to ")
+    n_rank_bits = [found.database_codes.n_rank_bits for found in ours]
     said = (
-        f"What {ClassCode.__name__} reaches, class labels alone reach. It has "
-        f"{max(found.metrics['unique_codes'] for found in control):.0f} different codes and says "
-        f"nothing about items within a class; {SparseHash.__name__} has {n_codes}"
+        f"What {ClassCode.__name__} reaches, class labels alone reach. It has {most:.0f} different "
+        f"codes and says nothing about items within a class; {SparseHash.__name__} has {n_codes}"
     )
-    few, many = _range(found.database_codes.n_rank_bits for found in ours)
-    return (
-        f"{said}, and orders the items of one by {few} or {many} rank bits." if few else said + "."
-    )
+    if min(n_rank_bits):
+        said += f", and orders the items of one by {_span(n_rank_bits, ' or ')} rank bits"
+    return f"{said}."
 
 
-def _range(numbers: Iterable[int]) -> tuple[int, int]:
-    found = list(numbers)
-    return min(found), max(found)
+def _span(numbers: Sequence[float], between: str) -> str:
+    few, many = f"{min(numbers):.0f}", f"{max(numbers):.0f}"
+    return few if few == many else f"{few}{between}{many}"
 
 
 def _active_section(results: Results) -> Section:
