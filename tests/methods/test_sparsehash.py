@@ -100,9 +100,9 @@ def test_the_scale_of_the_vectors_does_not_matter(blobs, scale):
 @pytest.mark.parametrize("n_classes", [2, 30, 100])
 def test_defaults_suit_few_and_many_classes(n_classes):
     X, y = make_blobs(
-        4000, n_features=32, centers=n_classes, cluster_std=2.0, random_state=n_classes
+        3000, n_features=32, centers=n_classes, cluster_std=2.0, random_state=n_classes
     )
-    assert useful(SparseHash().fit(X[:3000], y[:3000]), X, y)
+    assert useful(SparseHash().fit(X[:1500], y[:1500]), X, y)
 
 
 def test_defaults_suit_unbalanced_classes():
@@ -297,8 +297,8 @@ def test_it_works_in_a_grid_search(digits):
     X, y = digits
     pipeline = Pipeline([("hash", SparseHash()), ("knn", KNeighborsClassifier(3, metric="l1"))])
     grid = {"hash__n_bits": [54, 64], "hash__transfer": [0.0, 1.0]}
-    search = GridSearchCV(pipeline, grid, cv=2).fit(X[:400], y[:400])
-    assert search.best_score_ > 0.8
+    search = GridSearchCV(pipeline, grid, cv=2).fit(X[:400, 20:30], y[:400])
+    assert search.best_score_ > 0.6
     assert set(search.best_params_) == set(grid)
 
 
@@ -375,7 +375,7 @@ def test_transfer_alone_needs_no_torch(blobs, monkeypatch):
 
 def test_classes_that_cannot_be_told_apart_are_named(rng):
     X, y = make_blobs(600, n_features=5, centers=3, cluster_std=1.0, random_state=2)
-    names = np.array(["bird", "car", "cat"])[y]
+    names = np.array(["bird", "car", "plane"])[y]
     trucks = np.flatnonzero(y == 1)[::2]
     names[trucks] = "truck"  # the same vectors under two names
     names[trucks[:3]] = "car"

@@ -202,8 +202,8 @@ def _warn_of_shared_codes(fitted: ClassProbabilities, source: LabelSource, given
     if told:
         more = f", and {len(told) - 3} more" if len(told) > 3 else ""
         warn(
-            f"{'; '.join(list(told.values())[:3])}{more}: these vectors do not tell them apart. Add rows of "
-            "them, use other vectors, or give them one label.",
+            f"{'; '.join([*told.values()][:3])}{more}: these vectors do not tell them apart. Add "
+            "rows of them, use other vectors, or give them one label.",
             CollapseWarning,
         )
 
