@@ -29,28 +29,35 @@ def read(path):
     in common, a file of records each, and what else their tables say, such as `n_bits`. With
     `labels = false` nothing learns from labels, and the true neighbours by `metric` count.
     """
-    common = {"protocol": "paper", "rows": [], "labels": True, "metric": "cosine"} | tomllib.loads(
-        path.read_text(encoding="utf-8")
-    )
+    usual = {
+        "protocol": "paper",
+        "order": "nested",
+        "rows": [],
+        "labels": True,
+        "metric": "cosine",
+    }
+    common = usual | tomllib.loads(path.read_text(encoding="utf-8"))
     if "datasets" in common:
         return [_on_one_of_several(path, common, one) for one in common.pop("datasets")]
     if common.get("paper"):  # all rows of the paper's table, and what belongs beside them
-        usual = unseen_plan() if common["protocol"] == "unseen" else plan("cifar10")
-        common["rows"] = [*usual, *common["rows"]]
+        rows = unseen_plan() if common["protocol"] == "unseen" else plan("cifar10")
+        common["rows"] = [*rows, *common["rows"]]
     return [common | {"records": RESULTS / f"{path.stem}.jsonl"}]
 
 
 def key_of(experiment, row, seed):
     """Return what the record of a row and a seed is found by."""
     metric = None if experiment["labels"] else experiment["metric"]
-    return record_key(row, seed, experiment["protocol"], metric=metric)
+    return record_key(row, seed, experiment["protocol"], experiment["order"], metric)
 
 
 def _on_one_of_several(path, common, one):
     rows = [
         row if row["method"] in RAW else {"n_bits": one["n_bits"]} | row for row in common["rows"]
     ]
-    return common | one | {"rows": rows, "records": RESULTS / f"{path.stem}-{one['dataset']}.jsonl"}
+    order = one.get("order", common["order"])
+    name = f"{path.stem}-{one['dataset']}{'' if order == 'nested' else f'-{order}'}"
+    return common | one | {"rows": rows, "records": RESULTS / f"{name}.jsonl"}
 
 
 def run(experiment, seeds=None):
@@ -67,6 +74,7 @@ def run(experiment, seeds=None):
         experiment["rows"],
         seeds,
         protocol=protocol,
+        order=experiment["order"],
         metric=experiment["metric"],
         figures=experiment.get("figures", True),
         report=told,

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.sparse
 import typer
 
 import kinhash
@@ -301,39 +302,100 @@ def class_levels_as_the_format_says(v, arrays, settings):
     return codes
 
 
-def encoded_as_the_format_says(kind, settings, arrays, X):
-    u = inputs_as_the_format_says(arrays, X, unit=kind in {"ista", "cod", "linear"})
-    if kind in {"ista", "cod"}:
-        network = ista_as_the_format_says if kind == "ista" else cod_as_the_format_says
-        return network(u @ arrays["W"].T, arrays, settings)
-    if kind == "linear":
-        return u @ arrays["W"].T + arrays["bias"] > 0
-    if kind == "kernel-ista" and settings["unit_rows"]:
-        u = inputs_as_the_format_says(arrays, X, unit=True)
-    if kind in {"kernel", "kernel-ista"}:
-        k = np.exp(-settings["gamma"] * squared_distances(u, arrays["anchors"]))
-        v = k @ arrays["W"].T + arrays["bias"]
-        return v > 0 if kind == "kernel" else ista_as_the_format_says(v, arrays, settings)
-    if kind == "anchor-graph":
-        return anchor_graph_as_the_format_says(u, arrays, settings)
-    if kind in {"class-levels", "kernel-class-levels"}:
-        if "anchors" in arrays:
-            u = np.exp(-settings["gamma"] * squared_distances(u, arrays["anchors"]))
-        return class_levels_as_the_format_says(u @ arrays["W"].T + arrays["bias"], arrays, settings)
-    assert kind == "class"
-    return class_as_the_format_says(u, arrays, settings)
+def class_rank_as_the_format_says(v, arrays, settings):
+    c = arrays["class_codes"].shape[1]
+    logits = v[:, :c]
+    bucket = class_levels_as_the_format_says(logits / settings["temperature"], arrays, settings)
+    p = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    if not settings["exclusive"]:
+        p = 1 / (1 + np.exp(-logits))
+    return np.concatenate([bucket, v[:, c:] + np.sqrt(p) @ arrays["G"].T > 0], axis=1)
 
 
-CASES = {
-    "ista": ("sparsehash", {}),
-    "ista, signed": ("sparsehash", {"signed": True}),
-    "cod": ("sparsehash", {"encoder": "cod", "n_active": 3}),
-    "linear": ("lsh", {}),
-    "kernel": ("nnhash", {}),
-    "anchor-graph": ("agh", {"n_layers": 2, "n_anchors": 20}),
-    "class": ("classcode", {}),
-    "class-levels": ("classcode", {"levels": 2}),
+def landmarks_as_the_format_says(u, arrays, settings):
+    nearest = np.argsort(-(u @ arrays["landmarks"].T), axis=1, kind="stable")
+    codes = np.zeros((len(u), len(arrays["landmarks"])), int)
+    np.put_along_axis(codes, nearest[:, : settings["n_nearest"]], 1, axis=1)
+    return codes
+
+
+def nested_as_the_format_says(X, arrays, settings):
+    parts = []
+    for part in ("bucket", "rank"):
+        own = {k.removeprefix(f"{part}/"): v for k, v in arrays.items() if k.startswith(f"{part}/")}
+        kind, inner = settings[part]["encoder"], settings[part]["settings"]
+        parts.append(encoded_as_the_format_says(kind, inner, own, X))
+    return np.concatenate(parts, axis=1)
+
+
+def signs_as_the_format_says(v, _arrays, _settings):
+    return v > 0
+
+
+OF_OUTPUTS = {
+    "ista": ista_as_the_format_says,
+    "cod": cod_as_the_format_says,
+    "linear": signs_as_the_format_says,
+    "kernel": signs_as_the_format_says,
+    "kernel-ista": ista_as_the_format_says,
+    "class-levels": class_levels_as_the_format_says,
+    "kernel-class-levels": class_levels_as_the_format_says,
+    "class-rank": class_rank_as_the_format_says,
+    "kernel-class-rank": class_rank_as_the_format_says,
 }
+OF_INPUTS = {
+    "anchor-graph": anchor_graph_as_the_format_says,
+    "class": class_as_the_format_says,
+    "landmarks": landmarks_as_the_format_says,
+}
+
+
+def encoded_as_the_format_says(kind, settings, arrays, X):
+    if kind == "nested":
+        return nested_as_the_format_says(X, arrays, settings)
+    unit = kind in {"ista", "cod", "linear", "landmarks"} or settings.get("unit_rows", False)
+    u = inputs_as_the_format_says(arrays, X, unit=unit)
+    if kind in OF_INPUTS:
+        return OF_INPUTS[kind](u, arrays, settings)
+    if "anchors" in arrays:
+        u = np.exp(-settings["gamma"] * squared_distances(u, arrays["anchors"]))
+    v = u @ arrays["W"].T + arrays.get("bias", 0)
+    return OF_OUTPUTS[kind](v, arrays, settings)
+
+
+PAPER = {"recipe": "paper", "max_steps": 60}
+CASES = {
+    "ista": ("sparsehash", PAPER, "labels"),
+    "ista, signed": ("sparsehash", {**PAPER, "signed": True}, "labels"),
+    "cod": ("sparsehash", {**PAPER, "encoder": "cod", "n_active": 3}, "labels"),
+    "class-rank": ("sparsehash", {}, "sides"),
+    "class-rank, of sparse rows": ("sparsehash", {}, "sparse"),
+    "kernel-class-rank, of tags": ("sparsehash", {}, "tags"),
+    "kernel-class-rank": ("sparsehash", {}, "rings"),
+    "nested": ("sparsehash", {}, "nothing"),
+    "landmarks": ("sparsehash", {"n_rank_bits": 0}, "nothing"),
+    "linear": ("lsh", {}, "labels"),
+    "linear, of pairs": ("sparsehash", {}, "pairs"),
+    "kernel": ("nnhash", {"max_steps": 60}, "labels"),
+    "anchor-graph": ("agh", {"n_layers": 2, "n_anchors": 20}, "labels"),
+    "class": ("classcode", {}, "labels"),
+    "class-levels": ("classcode", {"levels": 2}, "labels"),
+}
+
+
+def told(how, X, y):
+    """Return what a case is fitted on."""
+    side = X[:, 0] > X[:, 1]
+    lengths = np.square(X).sum(axis=1)
+    return {
+        "labels": {"X": X, "y": y},
+        "sides": {"X": X, "y": side},  # of a plane
+        "rings": {"X": X, "y": lengths > np.median(lengths)},  # which no plane parts
+        "sparse": {"X": scipy.sparse.csr_array(X), "y": side},
+        "tags": {"X": X, "y": (X[:, :2] > 0).astype(np.uint8)},
+        "pairs": {"X": X, "pairs": kinhash.Pairs(np.arange(90), np.arange(90) + 1)},
+        "nothing": {"X": X},
+    }[how]
 
 
 @pytest.fixture(scope="module")
@@ -347,16 +409,16 @@ def blobs():
 @pytest.mark.filterwarnings("ignore::UserWarning")  # few steps
 @pytest.mark.parametrize("case", CASES)
 def test_every_kind_of_model_encodes_as_the_format_says(case, blobs, tmp_path, monkeypatch):
-    name, parameters = CASES[case]
+    name, parameters, how = CASES[case]
+    X, y = blobs
     model = METHODS[name](n_bits=16).set_params(**parameters)
-    if "max_steps" in model.get_params():
-        model.set_params(max_steps=60)
-    model.fit(*blobs).save(tmp_path / "model.kinhash")
+    model.fit(**told(how, X, y)).save(tmp_path / "model.kinhash")
     monkeypatch.chdir(tmp_path)
     entry, arrays = file_as_the_format_says()
     assert entry["encoder"] == case.partition(",")[0]
-    found = encoded_as_the_format_says(entry["encoder"], entry["settings"], arrays, blobs[0])
-    same = found == model.encode(blobs[0]).to_dense()
+    found = encoded_as_the_format_says(entry["encoder"], entry["settings"], arrays, X)
+    codes = model.encode(X)
+    same = found == np.concatenate([codes.to_dense(), codes.rank_to_dense()], axis=1)
     assert same.mean() > 0.999, "all but outputs within rounding of the threshold"
 
 

@@ -11,7 +11,13 @@ from kinhash.codes import Codes, StoredCodes, stored_codes
 from kinhash.errors import FormatError
 from kinhash.index import file as index_file
 from kinhash.index.hamming import HammingIndex
-from kinhash.methods import METHODS, MULTIMODAL_METHODS, HashMethod, MultimodalMethod, Nested
+from kinhash.methods import (
+    METHODS,
+    MULTIMODAL_METHODS,
+    HashMethod,
+    MultimodalMethod,
+    Nested,
+)
 
 Stored = HashMethod | MultimodalMethod | StoredCodes
 Loaded = Stored | HammingIndex
@@ -114,10 +120,12 @@ def _changed(model: HashMethod | MultimodalMethod) -> dict[str, Any]:
 def _of_encoder(model: HashMethod) -> dict[str, Any]:
     encoder = model.encoder_
     facts = {"n_bits": encoder.n_bits, "n_features": encoder.n_features, "signed": encoder.signed}
+    if encoder.n_rank_bits:
+        facts["n_rank_bits"] = encoder.n_rank_bits
     if not isinstance(model, Nested):
-        return facts | ({"n_rank_bits": encoder.n_rank_bits} if encoder.n_rank_bits else {})
+        return facts
     parts = {"bucket": model.bucket_, "rank": model.rank_}
-    return facts | {"n_rank_bits": model.n_rank_bits} | {k: _of_part(v) for k, v in parts.items()}
+    return facts | {k: _of_part(v) for k, v in parts.items()}
 
 
 def _of_part(model: HashMethod) -> dict[str, Any]:

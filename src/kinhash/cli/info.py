@@ -41,12 +41,13 @@ def _shown(facts: dict[str, Any], output: options.Format) -> str:
     flat = _flat(facts)
     if output is options.Format.CSV:
         return render([{"name": key, "value": value} for key, value in flat.items()], "csv")
-    # In a table, a star says which parameters were changed: no need to list them twice.
+    # In a table, a star says which parameters were changed: no need to list them twice. What is
+    # left at None has its method's default, or belongs to another recipe.
     starred = {f"parameters.{key}" for key in _flat(facts.get("changed", {}))}
     rows = [
         {"name": key, "value": show(key, value) + (" *" if key in starred else "")}
         for key, value in flat.items()
-        if not key.startswith("changed")
+        if not key.startswith("changed") and (value is not None or "parameters." not in key)
     ]
     legend = "\n* differs from the default" if starred else ""
     return render(rows, "table") + legend

@@ -22,6 +22,8 @@ _PHRASES = {
         "needs class labels, but DATA has none. Name them with --labels,"
     ),
     "leave `y` out": "leave the labels out of DATA",
+    "goes with `y`, which is None": "goes with labels, and DATA has none",
+    "belong into `X` and `y`": "belong into DATA",
     "Input X contains": "`X` contains",  # scikit-learn's words have no backticks
 }
 # "`label` in items.csv" and "an array `vectors`" name what is in a file.

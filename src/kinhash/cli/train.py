@@ -11,6 +11,7 @@ import typer
 from kinhash.cli import options
 
 if TYPE_CHECKING:  # these take half a second to import
+    from kinhash.arrays import Vectors
     from kinhash.cli.inputs import AnyMethod
     from kinhash.codes import Codes
     from kinhash.datasets import Dataset
@@ -91,7 +92,8 @@ def train(
         typer.Option(
             "--set",
             metavar="NAME=VALUE",
-            help="Any other parameter of the method, such as n_rank_bits=32; may be repeated.",
+            help="Any other parameter of the method, such as transfer=0.5 or recipe=paper; may be "
+            "repeated.",
             show_default=False,
         ),
     ] = None,
@@ -115,6 +117,16 @@ def train(
             show_default=False,
         ),
     ] = None,
+    unlabelled: Annotated[
+        str | None,
+        typer.Option(
+            "--unlabelled",
+            metavar="DATA",
+            help="Further vectors, whose labels are not known or not used; sparsehash learns from "
+            "them, too. Of a named data set, the rows that are neither trained on nor queries.",
+            show_default=False,
+        ),
+    ] = None,
     features: options.Features = None,
     labels: options.Labels = None,
     ids: options.Ids = None,
@@ -125,8 +137,9 @@ def train(
     """Learn a model from DATA and write it to a file.
 
     Rows of one class, or with a tag in common, are similar; without labels, nearby rows are.
-    --margin to --max-epochs are of the paper's recipe of sparsehash, --set recipe=paper, and so are
-    their defaults. Prints nothing on stdout: kinhash info shows the model, with its own parameters.
+    The defaults shown are those of sparsehash. Its options from --margin to --max-epochs need
+    --set recipe=paper, which is the paper's network. Prints nothing on stdout: kinhash info shows
+    the model, with its own parameters.
     """
     from kinhash.cli import inputs, outputs, settings
 
@@ -147,11 +160,49 @@ def train(
     model = settings.build_method(
         method, config, given, set_ or [], multimodal=modalities is not None
     )
-    outputs.check_output(out, force=force, inputs=(data, config))
+    if unlabelled is not None:
+        _check_unlabelled(model, data, unlabelled)
+    outputs.check_output(out, force=force, inputs=(data, config, unlabelled))
     dataset = inputs.load_data(
         data, features=features, labels=labels, ids=ids, root=root, modalities=names
     )
-    _fit_and_save(model, dataset, _chosen(data, rows), out)
+    more = None
+    if unlabelled is not None:
+        found = inputs.load_data(unlabelled, features=features, labels=None, ids=None, root=root)
+        more = _unlabelled_vectors(model, unlabelled, found)
+    _fit_and_save(model, dataset, _chosen(data, rows), out, more)
+
+
+def _check_unlabelled(model: "AnyMethod", data: str, unlabelled: str) -> None:
+    from kinhash.cli.inputs import STDIN
+    from kinhash.errors import InvalidInputError
+    from kinhash.evaluation.fitting import learns_from_unlabelled
+
+    if not learns_from_unlabelled(model):
+        raise InvalidInputError(
+            f"--unlabelled goes with --method sparsehash; {model.name} does not learn from vectors "
+            "without labels beside others. Leave it out."
+        )
+    if data == unlabelled == STDIN:
+        raise InvalidInputError("DATA and --unlabelled cannot both be stdin. Name a file for one.")
+
+
+def _unlabelled_vectors(model: "AnyMethod", name: str, found: "Dataset") -> "Vectors":
+    """Return all vectors of a file, or of a named data set those that no measure depends on."""
+    import numpy as np
+
+    from kinhash.cli.messages import note
+    from kinhash.datasets import DATASETS
+    from kinhash.datasets.dataset import vectors_of
+
+    vectors, which = vectors_of(found), "all of them"
+    if name in DATASETS:
+        seed = model.get_params()["seed"]
+        part = found.split(seed)
+        vectors = vectors[np.setdiff1d(part.database, part.train)]
+        which = f"neither training rows nor queries of split {seed}"
+    note(f"Unlabelled: {len(vectors):,} of {len(found):,} rows of {found.name}: {which}.")
+    return vectors
 
 
 def _chosen(data: str, rows: options.Rows | None) -> options.Rows:
@@ -160,7 +211,13 @@ def _chosen(data: str, rows: options.Rows | None) -> options.Rows:
     return rows or (options.Rows.SPLIT if data in DATASETS else options.Rows.ALL)
 
 
-def _fit_and_save(model: "AnyMethod", dataset: "Dataset", rows: options.Rows, out: Path) -> None:
+def _fit_and_save(
+    model: "AnyMethod",
+    dataset: "Dataset",
+    rows: options.Rows,
+    out: Path,
+    unlabelled: "Vectors | None",
+) -> None:
     from kinhash.cli.messages import note
     from kinhash.evaluation.fitting import codes_of_some, fit_rows
     from kinhash.methods import MultimodalMethod
@@ -174,7 +231,7 @@ def _fit_and_save(model: "AnyMethod", dataset: "Dataset", rows: options.Rows, ou
         note(f"{dataset.name} has no labels: {similar} count as similar.")
     start = time.perf_counter()
     with _progress(model):
-        fit_rows(model, dataset, chosen)
+        fit_rows(model, dataset, chosen, unlabelled=unlabelled)
     codes = codes_of_some(model, dataset, chosen, most=MAX_SHOWN_ROWS)
     seconds = time.perf_counter() - start
     model.save(out)

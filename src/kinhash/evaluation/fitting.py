@@ -6,7 +6,7 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
-from kinhash.arrays import Array
+from kinhash.arrays import Array, Vectors
 from kinhash.codes import Codes
 from kinhash.datasets import Dataset
 from kinhash.datasets.dataset import rows_of, vectors_of
@@ -36,26 +36,35 @@ def learns_from_labels(method: Hasher) -> bool:
     return sum(kind in ordered for kind in kinds) > 1 or inspect.Parameter.VAR_POSITIONAL in kinds
 
 
+def learns_from_unlabelled(method: Method) -> bool:
+    """Return whether `fit` takes further vectors without labels, beside those with labels."""
+    return "unlabelled" in inspect.signature(method.fit).parameters
+
+
 def own_rows(data: Dataset, part: Literal["train", "test"]) -> Array | None:
     """Return the rows of a part of the split that a data set comes with; None if it has none."""
     split = (data.attributes or {}).get("split")
     return None if split is None else np.flatnonzero(split == part)
 
 
-def fit_rows(method: Method, data: Dataset, rows: Array | slice) -> None:
+def fit_rows(
+    method: Method, data: Dataset, rows: Array | slice, *, unlabelled: Vectors | None = None
+) -> None:
     """Fit a method on some rows, with their labels if there are any.
 
     Args:
         method: It is fitted in place.
         data: With the method's modalities, if it takes several.
         rows: Row numbers, or a slice, of which vectors are not copied.
+        unlabelled: Further vectors, for a method that learns from them, too.
 
     Raises:
         InvalidInputError: The method refuses the data.
     """
     labels = None if data.labels is None else data.labels[rows]
     if isinstance(method, HashMethod):
-        method.fit(vectors_of(data)[rows], labels)
+        more = {} if unlabelled is None else {"unlabelled": unlabelled}
+        method.fit(vectors_of(data)[rows], labels, **more)
         return
     chosen = np.arange(len(data))[rows]
     views = {name: rows_of(values, chosen) for name, values in (data.modalities or {}).items()}

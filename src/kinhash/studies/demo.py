@@ -4,7 +4,7 @@ import itertools
 import math
 import time
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,6 +24,7 @@ from kinhash.evaluation.protocol import (
 from kinhash.index.reference import search_top_k
 from kinhash.measures import DEMO, scores
 from kinhash.methods import LSH, ClassCode, HashMethod, NNHash, SparseHash
+from kinhash.metrics import Metric
 from kinhash.progress import Report, silent
 from kinhash.show import plots
 from kinhash.show.html import Fact, Section, write_report
@@ -89,7 +90,7 @@ def run_demo(
         force: Overwrite those two files.
         report: Called with (steps done, steps in all, what comes next).
         bits: The two code lengths to compare, the shorter first.
-        max_steps: Most training batches per method; the methods' own default if left at None.
+        max_steps: Most training batches of methods that have such a limit; None for their own.
 
     Raises:
         InvalidInputError: The files exist and `force` is not set, `out` cannot be written, or
@@ -155,6 +156,7 @@ def prepare(out: Path, *, force: bool) -> None:
 
 def _method(kind: type[HashMethod], n_bits: int, seed: int, max_steps: int | None) -> HashMethod:
     method = kind().set_params(n_bits=n_bits, seed=seed)
+    # What a method leaves at None it may not have at all: it belongs to another recipe.
     if max_steps is not None and method.get_params().get("max_steps") is not None:
         method.set_params(max_steps=max_steps)
     return method
@@ -174,14 +176,13 @@ def _row(key: tuple[str, int], evaluation: Evaluation) -> Row:
 
 def _vector_rows(data: Dataset, part: Split) -> list[Row]:
     """Return the measures of rankings by the vectors: they have no codes, so no radius either."""
-    found = {
-        L2: evaluate_raw(data, part, metric="l2")[0],
-        COSINE: evaluate_raw(data, part, metric="cosine")[0],
-    }
-    return [
-        {"method": name, "n_bits": None, **{key: one[key] for key in DEMO if key in one}}
-        for name, one in found.items()
-    ]
+    rankings: tuple[tuple[str, Metric], ...] = ((L2, "l2"), (COSINE, "cosine"))
+    rows: list[Row] = []
+    for name, metric in rankings:
+        found, _ = evaluate_raw(data, part, metric=metric)
+        measures = {key: found[key] for key in DEMO if key in found}
+        rows.append({"method": name, "n_bits": None, **measures})
+    return rows
 
 
 def _lead(data: Dataset, part: Split) -> str:
@@ -413,7 +414,8 @@ def _table_section(rows: Sequence[Row], results: Results) -> Section:
             "Means over queries. mAP: average precision of the whole ranking, expected over all "
             "orders of items at equal distance. Empty: queries without any answer; they count with "
             "precision 0. Answers: items returned per query. Unique: different codes in the "
-            "database, which also holds the training images. Active: bits set per code. F1 alone "
+            "database, which also holds the training images. Active: bits set per code. Both "
+            "are of the bucket where there are rank bits. F1 alone "
             f"can deceive: one code for everything would score {blind_f1}. This is one run with "
             f"{n_queries} queries: the standard error of a rate is up to "
             f"{50 / n_queries**0.5:.1f} points, and other seeds give other codes."
@@ -445,15 +447,25 @@ def _rivals_sentences(results: Results) -> list[str]:
 
 def _control_sentence(results: Results) -> str:
     control, ours = (
-        [found.metrics["unique_codes"] for (name, _), found in results.items() if name == kind]
+        [found for (name, _), found in results.items() if name == kind]
         for kind in (ClassCode.__name__, SparseHash.__name__)
     )
-    few, many = f"{min(ours):.0f}", f"{max(ours):.0f}"
-    return (
-        f"What {ClassCode.__name__} reaches, class labels alone reach. It has {max(control):.0f} "
-        f"different codes and says nothing about items within a class; {SparseHash.__name__} has "
-        f"{few if few == many else f'{few} to {many}'}."
+    few, many = _range(int(found.metrics["unique_codes"]) for found in ours)
+    n_codes = f"{few}" if few == many else f"{few} to {many}"
+    said = (
+        f"What {ClassCode.__name__} reaches, class labels alone reach. It has "
+        f"{max(found.metrics['unique_codes'] for found in control):.0f} different codes and says "
+        f"nothing about items within a class; {SparseHash.__name__} has {n_codes}"
     )
+    few, many = _range(found.database_codes.n_rank_bits for found in ours)
+    return (
+        f"{said}, and orders the items of one by {few} or {many} rank bits." if few else said + "."
+    )
+
+
+def _range(numbers: Iterable[int]) -> tuple[int, int]:
+    found = list(numbers)
+    return min(found), max(found)
 
 
 def _active_section(results: Results) -> Section:
