@@ -37,7 +37,8 @@ def test_the_table_marks_what_differs_from_the_defaults(run, model):
     facts = dict(line.split(maxsplit=1) for line in lines)
     assert facts["parameters.n_bits"] == "16 *"
     assert facts["parameters.recipe"] == "paper *"
-    assert facts["parameters.verbose"] == "no"
+    assert facts["parameters.seed"] == "0"
+    assert "parameters.transfer" not in facts  # of the other recipe
     assert facts["n_features"] == "6"
     assert lines[-1] == "* differs from the default"
 

@@ -281,7 +281,10 @@ def test_an_unreadable_file_is_named(run, tmp_path, name):
         (("digits", "--method", "sparsehas"), "Did you mean 'sparsehash'?"),
         (("digits", "--method", "lsh", "--margin", "3"), "Method 'lsh' has no --margin."),
         (("digits", "--n-bits", "0"), "--n-bits must be an integer in [1, 4096], got 0."),
-        (("digits", "--encoder", "coad"), "Unknown encoder 'coad'. Did you mean 'cod'?"),
+        (
+            ("digits", "--encoder", "coad", "--set", "recipe=paper"),
+            "Unknown encoder 'coad'. Did you mean 'cod'?",
+        ),
         (("digits", "--seed", "-1"), "--seed must be an integer of at least 0, got -1."),
         (("digits", "--features", "gist"), "Unknown kind of features for digits 'gist'."),
         (("digits", "--labels", "x"), "data set 'digits' has its own"),
