@@ -13,9 +13,9 @@ import pytest
 import safetensors.numpy
 
 import kinhash
-from kinhash import Codes, HammingIndex, MultimodalSparseHash, SparseHash, storage
+from kinhash import Codes, HammingIndex, MultimodalSparseHash, Pairs, SparseHash, storage
 from kinhash.codes import StoredCodes
-from kinhash.encoders import ENCODERS, LandmarkEncoder, unit_length
+from kinhash.encoders import ENCODERS, NestedEncoder
 from kinhash.errors import FormatError, InvalidInputError
 from kinhash.loading import describe, load
 from kinhash.methods import (
@@ -62,10 +62,15 @@ def files(tmp_path_factory, digits):
     ClassCode(n_bits=12, levels=2).fit(X[:, 18:22], middle).save(folder / "kernel-class-levels")
     OrthoHash(n_bits=12).fit(X[:, 18:22], middle).save(folder / "kernel-top-k")
     texts = [f"{TEXTS[label]} {TEXTS[-label]}" for label in y]
-    landmarks = LSH(n_bits=12).fit(X)  # the face of a method, with an encoder of that kind
-    standard = landmarks.encoder_.mean, landmarks.encoder_.scale
-    landmarks.encoder_ = LandmarkEncoder(*standard, unit_length(X[:12] - standard[0]), n_nearest=3)
-    landmarks.save(folder / "landmarks")
+    SparseHash(n_bits=12, n_rank_bits=0).fit(X).save(folder / "landmarks")
+    SparseHash(n_bits=12).fit(X).save(folder / "vectors alone")
+    SparseHash(n_bits=12).fit(X, pairs=Pairs([0, 1, 2], [10, 11, 22])).save(folder / "pairs alone")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("kinhash.training.rank_bits.N_STEPS", 5)
+        patched.setattr("kinhash.methods.parts.class_probabilities.N_UNITS", 20)
+        for name, worth in (("class-rank", 0.0), ("kernel-class-rank", np.inf)):
+            patched.setattr("kinhash.methods.parts.class_probabilities.WORTH_UNITS", worth)
+            SparseHash(n_bits=12).fit(X, y % 2).save(folder / name)
     for name, method in (
         ("kernel-ista", MultimodalSparseHash(n_bits=12, max_steps=20, n_anchors=15)),
         ("two modalities", CCAITQ(n_bits=5)),
@@ -88,6 +93,10 @@ NAMES = [
     "kernel-class-levels",
     "kernel-top-k",
     "landmarks",
+    "vectors alone",
+    "pairs alone",
+    "class-rank",
+    "kernel-class-rank",
     "two modalities",
     "codes",
     "nested codes",
@@ -100,8 +109,8 @@ def test_there_is_a_file_of_every_kind_of_encoder(files):
     found = set()
     for path in files.values():
         thing = kinhash.load(path)
-        if isinstance(thing, Nested):
-            found |= {thing.bucket_.encoder_.kind, thing.rank_.encoder_.kind}
+        if isinstance(getattr(thing, "encoder_", None), NestedEncoder):
+            found |= {thing.encoder_.bucket.kind, thing.encoder_.rank.kind}
         elif hasattr(thing, "encoder_"):
             found.add(thing.encoder_.kind)
         elif hasattr(thing, "encoders_"):
@@ -135,7 +144,13 @@ def use(thing):
         X = np.random.default_rng(0).normal(size=(3, encoder.n_features)).astype(np.float32)
         options = {} if modality is None else {"modality": modality}
         codes = thing.encode(X, n_threads=1, **options)
-        Codes(codes.words, codes.n_bits, signed=codes.signed)
+        Codes(
+            codes.words,
+            codes.n_bits,
+            signed=codes.signed,
+            rank_words=codes.rank_words,
+            n_rank_bits=codes.n_rank_bits,
+        )
         assert (codes.n_bits, codes.signed) == (thing.n_bits, encoder.signed)
         with np.errstate(all="ignore"):
             assert np.isfinite(encoder.forward(X)).all(), "codes of outputs that are no numbers"
@@ -380,6 +395,12 @@ def test_what_is_wrong_with_a_header_is_said(files, tmp_path, name, entries, mes
         ("codes", {"ids": np.arange(200.0)}, "`ids` must be int64 .* the file has float64"),
         ("codes", {"words": np.ones((200, 2), np.uint64)}, r"\+1 and -1 at once"),
         ("codes", {"more": np.ones(2)}, "the array 'more' is unknown"),
+        (
+            "class-rank",
+            {"G": np.zeros((8, 3), np.float32)},
+            r"`G` .* float32 of shape \(8, 2\), .* \(8, 3\)",
+        ),
+        ("vectors alone", {"rank/extra": np.zeros(1)}, "the rank: a 'linear' encoder has W, bias"),
         (
             "nested codes",
             {"rank_words": np.zeros((199, 2), np.uint64)},

@@ -113,6 +113,27 @@ def test_files_of_every_past_format_load_for_ever(version):
     assert model.encode(vectors) == kinhash.load(GOLDEN / version / "codes.kinhash").codes
 
 
+def test_a_model_from_before_there_were_recipes_is_the_papers():
+    model = kinhash.load(GOLDEN / "v1" / "model.kinhash")
+    header, _ = storage.read(GOLDEN / "v1" / "model.kinhash")
+    assert "recipe" not in header["parameters"]
+    assert model.recipe == "paper"
+    assert (model.transfer, model.n_rank_bits) == (None, None)
+    assert model.get_params().items() >= header["parameters"].items()
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "n_rank_bits"),
+    [("labels", "kernel-class-rank", 18), ("tags", "class-rank", 74), ("vectors", "nested", 21)],
+)
+def test_models_of_the_strong_recipe_load_for_ever(name, kind, n_rank_bits):
+    model = kinhash.load(GOLDEN / "v3" / f"sparsehash-{name}.kinhash")
+    codes, _, made_by = Codes.load(GOLDEN / "v3" / f"sparsehash-{name}-codes.kinhash")
+    assert (model.recipe, model.encoder_.kind, codes.n_rank_bits) == ("strong", kind, n_rank_bits)
+    assert model.encoder_.fingerprint == made_by
+    assert model.encode(np.load(GOLDEN / "v1" / "vectors.npy")) == codes
+
+
 def test_codes_of_every_past_format_load_for_ever():
     flat = [kinhash.load(GOLDEN / version / "codes.kinhash").codes for version in ("v1", "v2")]
     assert [codes.n_rank_bits for codes in flat] == [0, 0]

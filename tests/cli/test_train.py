@@ -79,6 +79,28 @@ def test_by_default_codes_have_both_parts(run, npz, csv_file, tmp_path, monkeypa
     assert kinhash.load(out).transfer == 1.0
 
 
+def test_rows_without_labels_are_learned_from(run, items, npz, tmp_path, monkeypatch):
+    monkeypatch.setattr("kinhash.training.rank_bits.N_STEPS", 20)
+    more, out = tmp_path / "more.npy", tmp_path / "model.kinhash"
+    np.save(more, items[0][:50] + 1)
+    words = ("train", npz, "--out", out, "--bits", "24", "--unlabelled")
+    done = run(*words, more)
+    assert done.code == 0
+    assert "Unlabelled: 50 of 50 rows of more: all of them." in done.err
+    alone = tmp_path / "alone.kinhash"
+    assert run("train", npz, "--out", alone, "--bits", "24").code == 0
+    codes = [kinhash.load(path).encode(items[0]) for path in (out, alone)]
+    assert codes[0].without_rank() == codes[1].without_rank()
+    assert codes[0] != codes[1]
+    np.save(more, items[0][:50, :3])
+    done = run(*words, more, "--force")
+    assert done.err.endswith(
+        "error: --unlabelled has 3 features, but SparseHash is expecting 6 features as input.\n"
+    )
+    done = run(*words, more, "--force", "--method", "lsh")
+    assert "error: --unlabelled goes with --method sparsehash; lsh does not" in done.err
+
+
 def test_rows_split_keeps_the_queries_of_a_file_apart(run, npz, tmp_path):
     done = run("train", npz, "--out", tmp_path / "model.kinhash", "--rows", "split", *TINY)
     assert done.code == 0
@@ -261,7 +283,10 @@ def test_an_unreadable_file_is_named(run, tmp_path, name):
         (("digits", "--method", "sparsehas"), "Did you mean 'sparsehash'?"),
         (("digits", "--method", "lsh", "--margin", "3"), "Method 'lsh' has no --margin."),
         (("digits", "--n-bits", "0"), "--n-bits must be an integer in [1, 4096], got 0."),
-        (("digits", "--encoder", "coad"), "Unknown encoder 'coad'. Did you mean 'cod'?"),
+        (
+            ("digits", "--encoder", "coad", "--set", "recipe=paper"),
+            "Unknown encoder 'coad'. Did you mean 'cod'?",
+        ),
         (("digits", "--seed", "-1"), "--seed must be an integer of at least 0, got -1."),
         (("digits", "--features", "gist"), "Unknown kind of features for digits 'gist'."),
         (("digits", "--labels", "x"), "data set 'digits' has its own"),

@@ -27,6 +27,7 @@ def kernel(rng, **changed):
     return (
         arguments(
             W=rng.normal(size=(5, 4)).astype(np.float32),
+            bias=np.array([0.3, -0.2, 0.5, 0.1, -0.2], np.float32),  # also far from all anchors
             anchors=rng.normal(size=(4, 2)).astype(np.float32),
             gamma=0.5,
         )

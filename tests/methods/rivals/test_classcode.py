@@ -6,7 +6,7 @@ from sklearn.svm import SVC
 import kinhash
 from kinhash.errors import InvalidInputError
 from kinhash.methods import LSH, ClassCode
-from kinhash.methods.rivals import classcode
+from kinhash.methods.parts import sharpening
 from kinhash.methods.rivals.classcode import class_codes, level_codes
 from kinhash.metrics import evaluate_codes
 
@@ -148,22 +148,22 @@ def test_the_code_is_the_thermometer_of_sharpened_probabilities():
     assert bits.sum() == 24
 
 
-def test_the_temperature_has_the_best_f1_of_rows_held_out(monkeypatch):
+def test_the_temperature_has_the_best_f1_of_rows_left_out(monkeypatch):
     X, y = crowd(4)
     chosen = ClassCode(n_bits=24, levels=3).fit(X, y).history_[0]
     scores = {}
-    for temperature in classcode.TEMPERATURES:
-        monkeypatch.setattr(classcode, "TEMPERATURES", (temperature,))
+    for temperature in sharpening.TEMPERATURES:
+        monkeypatch.setattr(sharpening, "TEMPERATURES", (temperature,))
         kept = []
-        inner = classcode.evaluate_codes
+        inner = sharpening.evaluate_codes
 
         def spy(*given, inner=inner, kept=kept, **named):
             kept.append(inner(*given, **named))
             return kept[-1]
 
-        monkeypatch.setattr(classcode, "evaluate_codes", spy)
+        monkeypatch.setattr(sharpening, "evaluate_codes", spy)
         ClassCode(n_bits=24, levels=3).fit(X, y)
-        monkeypatch.setattr(classcode, "evaluate_codes", inner)
+        monkeypatch.setattr(sharpening, "evaluate_codes", inner)
         scores[temperature] = kept[0]["f1@r0"] + kept[0]["f1@r2"]
     assert chosen["temperature"] == max(scores, key=scores.get)
     assert chosen["kept"]
@@ -195,8 +195,10 @@ def test_tags_have_probabilities_of_their_own(levels):
         assert np.array_equal(model.encode(X[certain]).to_dense(), expected)
 
 
-def test_small_classes_are_learned_without_holding_any_row_out():
+def test_small_classes_are_learned_with_a_warning():
     X, y = crowd(3)
     rows = np.concatenate([np.flatnonzero(y == c)[:2] for c in range(3)])
-    model = ClassCode(n_bits=12, levels=2).fit(X[rows], y[rows])
-    assert model.history_[0]["temperature"] == classcode.USUAL_TEMPERATURE
+    with pytest.warns(UserWarning, match="6 rows are too few to tell how sure class probabilities"):
+        model = ClassCode(n_bits=12, levels=2).fit(X[rows], y[rows])
+    assert model.history_[0]["temperature"] in sharpening.TEMPERATURES
+    assert model.encode(X).n_bits == 12

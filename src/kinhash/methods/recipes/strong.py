@@ -38,6 +38,7 @@ GAMMA = 1.0  # sharpness of Gaussian units, as ClassCode has it
 ONE_CLASS = 0.02
 MAX_UNLABELLED = 20_000  # rows that are looked at
 TAG_BITS = 2  # active bits of a tag's word
+MUCH_SHARED = 0.2  # of the codes of two classes
 
 
 @dataclasses.dataclass(frozen=True)
@@ -188,23 +189,21 @@ def _warn_of_shared_codes(fitted: ClassProbabilities, source: LabelSource, given
     if len(set(names)) < len(names):  # 1 and "1"
         names = [repr(name) for name in of_class]
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
-    shared = []
-    for own in np.flatnonzero(counts.sum(axis=1)):
+    told: dict[frozenset[int], str] = {}
+    for own in np.flatnonzero(counts.sum(axis=1)).tolist():
         other = int(counts[own].argmax())
         if counts[own, other] <= counts[own, own]:
             continue
-        if counts[other].argmax() == other:
-            both = float(np.minimum(shares[own], shares[other]).sum())
-            shared.append(f"{names[own]} and {names[other]} share {both:.0%} of their codes")
-        else:
-            shared.append(
-                f"{shares[own, other]:.0%} of {names[own]} have the code of {names[other]}"
-            )
-    if shared:
-        more = f", and {len(shared) - 3} more" if len(shared) > 3 else ""
+        both = float(np.minimum(shares[own], shares[other]).sum())
+        text = f"{names[own]} and {names[other]} share {both:.0%} of their codes"
+        if both < MUCH_SHARED:  # the rows of the other one are elsewhere themselves
+            text = f"{shares[own, other]:.0%} of {names[own]} have the code of {names[other]}"
+        told.setdefault(frozenset({own, other}), text)
+    if told:
+        more = f", and {len(told) - 3} more" if len(told) > 3 else ""
         warn(
-            f"{'; '.join(shared[:3])}{more}: these vectors do not tell them apart. Add rows of "
-            "them, use other vectors, or give them one label.",
+            f"{'; '.join([*told.values()][:3])}{more}: these vectors do not tell them apart. Add "
+            "rows of them, use other vectors, or give them one label.",
             CollapseWarning,
         )
 
