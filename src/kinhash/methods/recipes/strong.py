@@ -1,7 +1,6 @@
 """The strong recipe: calibrated probabilities as buckets, and rank bits that order by them."""
 
 import dataclasses
-import math
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,8 @@ from kinhash.arguments import check_integer, check_number
 from kinhash.arrays import Array, Labels, Matrix
 from kinhash.codes import MAX_BITS
 from kinhash.encoders import CHUNK_ROWS, Encoder, check_finite
-from kinhash.errors import CollapseWarning, InvalidInputError, warn
+from kinhash.errors import InvalidInputError
+from kinhash.labels import label_array
 from kinhash.methods.networks.schedule import check_torch
 from kinhash.methods.parts.class_probabilities import (
     ClassProbabilities,
@@ -18,11 +18,17 @@ from kinhash.methods.parts.class_probabilities import (
     fit_class_probabilities,
 )
 from kinhash.methods.parts.class_words import sparse_words
-from kinhash.methods.parts.confusable_words import class_words, confusable, confusion
+from kinhash.methods.parts.confusable_words import confusion
 from kinhash.methods.parts.landmarks import fit_vectors_alone, usual_bucket_bits
 from kinhash.methods.parts.rank_bits import fit_rank_bits
 from kinhash.methods.parts.sharpening import best_temperature
 from kinhash.methods.parts.whitened_pairs import fit_pairs_alone
+from kinhash.methods.recipes.buckets import (
+    ONE_CLASS,
+    class_bucket,
+    n_bucket_bits,
+    warn_of_shared_codes,
+)
 from kinhash.methods.recipes.parameters import StrongParameters
 from kinhash.methods.standardisation import check_varies, standardisation
 from kinhash.methods.supervision.rows import from_labels, membership
@@ -30,8 +36,6 @@ from kinhash.pairs import LabelSource, Pairs, TagSource
 from kinhash.progress import progress_bar
 
 GAMMA = 1.0  # sharpness of Gaussian units, as ClassCode has it
-# So sharp that the bucket is the word of the likeliest class.
-ONE_CLASS = 0.02
 MAX_UNLABELLED = 20_000  # rows that are looked at
 TAG_BITS = 2  # active bits of a tag's word
 
@@ -93,9 +97,7 @@ def fit_strong(
         )
         words, temperature = _words(settings, fitted, source)
         n_rank_bits = settings.n_bits - words.shape[-1]
-        rank = RankBits(
-            np.zeros((0, fitted.W.shape[1])), np.zeros((0, len(fitted.W))), np.zeros(0)
-        )
+        rank = RankBits.none(fitted.W.shape[1], len(fitted.W))
         if n_rank_bits:
             if settings.transfer < 1:
                 check_torch("cpu")
@@ -109,7 +111,9 @@ def fit_strong(
             )
     encoder = fitted.rank_encoder(words, temperature, rank)
     if isinstance(source, LabelSource):
-        _warn_of_shared_codes(fitted, source, np.unique(np.asarray(y).reshape(-1)))
+        first = np.unique(source.labels, return_index=True)[1]
+        names = label_array("`y`", y).reshape(-1)[first]
+        warn_of_shared_codes(_counts(fitted, source), names)
     return StrongFit(encoder, [_record(fitted, temperature)])
 
 
@@ -131,38 +135,19 @@ def _words(
     """
     rng = np.random.default_rng(settings.seed)
     n_classes = len(fitted.W)
-    n_bucket_bits = _n_bucket_bits(settings, n_classes)
+    length = n_bucket_bits(settings.n_bits, settings.n_rank_bits, n_classes)
     if isinstance(source, TagSource):
-        n_active = min(TAG_BITS, n_bucket_bits)
-        words = sparse_words(n_classes, n_bucket_bits, n_active, rng)[None]
+        n_active = min(TAG_BITS, length)
+        words = sparse_words(n_classes, length, n_active, rng)[None]
         targets = membership(source)[fitted.rows]
         return words, best_temperature(fitted.left_out_probabilities, targets, words)
-    predicted = fitted.logits.argmax(axis=1)
-    counts = confusion(source.labels[fitted.rows], predicted, n_classes)
-    words, n_amiss = class_words(confusable(counts), n_bucket_bits, rng)
-    if n_amiss:
-        better = math.ceil(_roomy(n_classes) * settings.n_bits / n_bucket_bits)
-        warn(
-            f"{n_bucket_bits} bucket bits have no room for {n_classes} classes: {n_amiss} pairs "
-            f"of classes are found together, or not, against what is best. n_bits={better} has.",
-            UserWarning,
-        )
+    words = class_bucket(_counts(fitted, source), length, settings.n_bits, rng)
     return words[None], ONE_CLASS
 
 
-def _n_bucket_bits(settings: StrongParameters, n_classes: int) -> int:
-    """Return the length of the bucket: two bits for each class if that leaves the most to rank."""
-    n_bits = settings.n_bits
-    if settings.n_rank_bits is not None:
-        return n_bits - settings.n_rank_bits
-    if _roomy(n_classes) <= 3 * n_bits // 8:
-        return _roomy(n_classes)
-    return min(n_bits, max(n_bits // 4, math.ceil(math.log2(n_classes)) + 1))
-
-
-def _roomy(n_classes: int) -> int:
-    """Return in how many bits each class has two of its own."""
-    return 2 * n_classes
+def _counts(fitted: ClassProbabilities, source: LabelSource) -> Array:
+    predicted = fitted.logits.argmax(axis=1)
+    return confusion(source.labels[fitted.rows], predicted, len(fitted.W))
 
 
 def _seen(fitted: ClassProbabilities, unlabelled: Matrix, settings: StrongParameters) -> Array:
@@ -172,28 +157,6 @@ def _seen(fitted: ClassProbabilities, unlabelled: Matrix, settings: StrongParame
     rng = np.random.default_rng(settings.seed)
     rows = np.sort(rng.permutation(unlabelled.shape[0])[:MAX_UNLABELLED])
     return fitted.seen(unlabelled[rows])
-
-
-def _warn_of_shared_codes(
-    fitted: ClassProbabilities, source: LabelSource, names: Array
-) -> None:
-    """Warn of classes whose rows, when they are left out, most often get the code of another."""
-    labels, predicted = source.labels[fitted.rows], fitted.logits.argmax(axis=1)
-    counts = confusion(labels, predicted, len(fitted.W))
-    shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
-    shared = []
-    for own in np.flatnonzero(counts.sum(axis=1)):
-        commonest = int(counts[own].argmax())
-        if counts[own, commonest] > counts[own, own]:
-            both = float(np.minimum(shares[own], shares[commonest]).sum())
-            shared.append(f"{names[own]} and {names[commonest]} share {both:.0%} of their codes")
-    if shared:
-        more = f", and {len(shared) - 3} more" if len(shared) > 3 else ""
-        warn(
-            f"{'; '.join(shared[:3])}{more}: these vectors do not tell them apart. Add rows of "
-            "them, use other vectors, or give them one label.",
-            CollapseWarning,
-        )
 
 
 def _from_vectors(

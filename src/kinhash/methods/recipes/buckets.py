@@ -1,0 +1,120 @@
+"""The bucket of the strong recipe: how long it is, the words of classes, what to warn of."""
+
+import math
+
+import numpy as np
+from sklearn.cluster import KMeans
+
+from kinhash.arrays import Array
+from kinhash.encoders import unit_length
+from kinhash.errors import CollapseWarning, warn
+from kinhash.methods.parts.arranged_words import arranged
+from kinhash.methods.parts.confusable_words import class_words, confusable
+
+# So sharp that the bucket is the word of the likeliest class.
+ONE_CLASS = 0.02
+BITS_OF_TOPIC = 2
+
+
+def n_bucket_bits(n_bits: int, n_rank_bits: int | None, n_classes: int) -> int:
+    """Return the length of the bucket: two bits for each class if that leaves the most to rank."""
+    if n_rank_bits is not None:
+        return n_bits - n_rank_bits
+    if _roomy(n_classes) <= 3 * n_bits // 8:
+        return _roomy(n_classes)
+    return min(n_bits, max(n_bits // 4, math.ceil(math.log2(n_classes)) + 1))
+
+
+def class_bucket(
+    counts: Array,
+    n_bucket_bits: int,
+    n_bits: int,
+    rng: np.random.Generator,
+    *,
+    alike: Array | None = None,
+) -> Array:
+    """Return the word of each class, uint8 `(n_classes, n_bucket_bits)`.
+
+    Args:
+        counts: `(n_classes, n_classes)`, rows left out by true and predicted class.
+        n_bucket_bits: Length of the words.
+        n_bits: Length of the whole code.
+        rng: Draws candidates.
+        alike: `(n_classes, n_classes)`: beyond radius 2, too, the larger the nearer; or None.
+
+    Warns:
+        UserWarning: There is no room for that many classes; says what has.
+    """
+    found = confusable(counts)
+    words, n_amiss = class_words(found, n_bucket_bits, rng)
+    if n_amiss:
+        better = math.ceil(_roomy(len(counts)) * n_bits / n_bucket_bits)
+        warn(
+            f"{n_bucket_bits} bucket bits have no room for {len(counts)} classes: {n_amiss} pairs "
+            f"of classes are found together, or not, against what is best. n_bits={better} has.",
+            UserWarning,
+        )
+    return words if alike is None else arranged(words, found, alike, rng)
+
+
+def n_topic_bits(n_bits: int, n_rank_bits: int | None) -> int:
+    """Return the length of the bucket for tags: short, for rank bits order these far better."""
+    if n_rank_bits is not None:
+        return n_bits - n_rank_bits
+    return min(n_bits, max(2 * BITS_OF_TOPIC, n_bits // 8))
+
+
+def tag_bucket(targets: Array, n_bucket_bits: int, seed: int) -> Array:
+    """Return the word of each tag, uint8 `(n_tags, n_bucket_bits)`: that of its topic.
+
+    Topics are groups of tags that go together. Each has bits of its own, so that an item with one
+    topic more than another is found within radius 2. Words of single tags, which overlap at
+    random where tags are many, would come before the order of the rank bits and spoil it.
+
+    Args:
+        targets: `(n, n_tags)` of 0 and 1.
+        n_bucket_bits: Length of the words.
+        seed: Of the grouping.
+    """
+    n_items = np.maximum(targets.sum(axis=0, dtype=np.int64), 1)
+    # Where frequent tags count less, items are alike by their rare ones.
+    rows = unit_length((targets / np.sqrt(n_items)).astype(np.float32))
+    company = (targets.T.astype(np.float32) @ rows) / n_items[:, None]
+    n_topics = min(len(n_items), max(1, n_bucket_bits // BITS_OF_TOPIC))
+    means = KMeans(n_topics, n_init=4, random_state=seed)
+    topics = means.fit(company, sample_weight=n_items).labels_
+    words = np.zeros((len(n_items), n_bucket_bits), np.uint8)
+    for bit in range(BITS_OF_TOPIC):
+        words[
+            np.arange(len(n_items)), np.minimum(BITS_OF_TOPIC * topics + bit, n_bucket_bits - 1)
+        ] = 1
+    return words
+
+
+def warn_of_shared_codes(counts: Array, names: Array, *, where: str = "") -> None:
+    """Warn of classes whose rows, when they are left out, most often get the code of another.
+
+    Args:
+        counts: As `class_bucket` takes them.
+        names: What the user calls the classes.
+        where: What the message begins with.
+    """
+    shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+    shared = []
+    for own in np.flatnonzero(counts.sum(axis=1)):
+        commonest = int(counts[own].argmax())
+        if counts[own, commonest] > counts[own, own]:
+            both = float(np.minimum(shares[own], shares[commonest]).sum())
+            shared.append(f"{names[own]} and {names[commonest]} share {both:.0%} of their codes")
+    if shared:
+        more = f", and {len(shared) - 3} more" if len(shared) > 3 else ""
+        warn(
+            f"{where}{'; '.join(shared[:3])}{more}: these vectors do not tell them apart. Add rows "
+            "of them, use other vectors, or give them one label.",
+            CollapseWarning,
+        )
+
+
+def _roomy(n_classes: int) -> int:
+    """Return in how many bits each class has two of its own."""
+    return 2 * n_classes
