@@ -67,7 +67,7 @@ def files(tmp_path_factory, digits):
     landmarks.encoder_ = LandmarkEncoder(*standard, unit_length(X[:12] - standard[0]), n_nearest=3)
     landmarks.save(folder / "landmarks")
     for name, method in (
-        ("kernel-ista", MultimodalSparseHash(n_bits=12, max_steps=20, n_anchors=15)),
+        ("kernel-ista", MultimodalSparseHash(12, recipe="paper", max_steps=20, n_anchors=15)),
         ("two modalities", CCAITQ(n_bits=5)),
     ):
         method.fit({"image": X, "text": texts}, y).save(folder / name)

@@ -17,6 +17,7 @@ from kinhash.methods.recipes.parameters import (
     multimodal_resolved,
 )
 from kinhash.methods.supervision.views import label_views
+from kinhash.pairs import LabelSource
 from kinhash.vocabulary import N_WORDS
 
 
@@ -25,10 +26,11 @@ class MultimodalSparseHash(MultimodalMethod):
 
     There may be any number of modalities, also one alone.
 
-    `recipe="strong"`, the default, learns from labels the probability of each class, for each
-    modality by itself, as `SparseHash` does. The bucket is the word of the likeliest class, the
-    same in all modalities. Rank bits, trained with the probabilities of all modalities, place what
-    is found. Without labels it learns by the other recipe, with that one's defaults.
+    `recipe="strong"`, the default, learns from class labels the probability of each class, for
+    each modality by itself, as `SparseHash` does. The bucket is the word of the likeliest class,
+    the same in all modalities. Rank bits, trained with the probabilities of all modalities, place
+    what is found. From tags, pairs, or paired rows alone it learns by the other recipe, with that
+    one's defaults.
 
     `recipe="paper"` is Masci et al., *Sparse similarity-preserving hashing*, the multi-modal
     setting: a siamese ISTA-type network for each modality, trained together on mu_1 L(x, x') +
@@ -48,7 +50,7 @@ class MultimodalSparseHash(MultimodalMethod):
     Args:
         n_bits: Length of the codes, bucket and rank, 1 to 4,096; half of that if `signed`.
         n_rank_bits: How many of them are rank bits; None: what suits the number of classes. Not of
-            "paper", nor where there are no labels.
+            "paper", nor without class labels.
         recipe: "strong" or "paper".
         mu: * Weight of the pairs within a modality against those across, of which 0 leaves only
             the latter; 0.2. This and all that follow but `n_words`, `seed` and `verbose` are of
@@ -181,10 +183,12 @@ class MultimodalSparseHash(MultimodalMethod):
             if y is not None:
                 if pairs is not None:
                     raise InvalidInputError("Give either `y` or `pairs`, got both.")
-                found = fit_multimodal_strong(settings, modalities, *label_views(modalities, y))
-                self.encoders_, self.history_ = found.encoders, found.history
-                return
-            settings = _without_labels(settings)
+                source, given = label_views(modalities, y)
+                if isinstance(source, LabelSource):
+                    found = fit_multimodal_strong(settings, modalities, source, given)
+                    self.encoders_, self.history_ = found.encoders, found.history
+                    return
+            settings = _without_classes(settings)
         fitted = fit_multimodal_paper(settings, modalities, y, pairs)
         self.encoders_, self.history_ = fitted.encoders, fitted.history
 
@@ -194,12 +198,12 @@ class MultimodalSparseHash(MultimodalMethod):
         return super()._from_parameters({"recipe": "paper"} | parameters)
 
 
-def _without_labels(settings: MultimodalStrongParameters) -> MultimodalPaperParameters:
-    """Return the parameters of the network, which learns from pairs and paired rows."""
+def _without_classes(settings: MultimodalStrongParameters) -> MultimodalPaperParameters:
+    """Return the parameters of the network, which learns from tags, pairs and paired rows."""
     if settings.n_rank_bits:
         raise InvalidInputError(
-            f"Codes learned without labels have no rank bits, got {settings.n_rank_bits} as "
-            "`n_rank_bits`. Leave it out, or give labels as `y`."
+            f"Codes of several modalities have rank bits only where `y` are class labels, got "
+            f"{settings.n_rank_bits} as `n_rank_bits`. Leave it out."
         )
     return MultimodalPaperParameters(
         n_bits=settings.n_bits,

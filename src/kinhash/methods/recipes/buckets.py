@@ -3,17 +3,14 @@
 import math
 
 import numpy as np
-from sklearn.cluster import KMeans
 
 from kinhash.arrays import Array
-from kinhash.encoders import unit_length
 from kinhash.errors import CollapseWarning, warn
 from kinhash.methods.parts.arranged_words import arranged
 from kinhash.methods.parts.confusable_words import class_words, confusable
 
 # So sharp that the bucket is the word of the likeliest class.
 ONE_CLASS = 0.02
-BITS_OF_TOPIC = 2
 
 
 def n_bucket_bits(n_bits: int, n_rank_bits: int | None, n_classes: int) -> int:
@@ -55,40 +52,6 @@ def class_bucket(
             UserWarning,
         )
     return words if alike is None else arranged(words, found, alike, rng)
-
-
-def n_topic_bits(n_bits: int, n_rank_bits: int | None) -> int:
-    """Return the length of the bucket for tags: short, for rank bits order these far better."""
-    if n_rank_bits is not None:
-        return n_bits - n_rank_bits
-    return min(n_bits, max(2 * BITS_OF_TOPIC, n_bits // 8))
-
-
-def tag_bucket(targets: Array, n_bucket_bits: int, seed: int) -> Array:
-    """Return the word of each tag, uint8 `(n_tags, n_bucket_bits)`: that of its topic.
-
-    Topics are groups of tags that go together. Each has bits of its own, so that an item with one
-    topic more than another is found within radius 2. Words of single tags, which overlap at
-    random where tags are many, would come before the order of the rank bits and spoil it.
-
-    Args:
-        targets: `(n, n_tags)` of 0 and 1.
-        n_bucket_bits: Length of the words.
-        seed: Of the grouping.
-    """
-    n_items = np.maximum(targets.sum(axis=0, dtype=np.int64), 1)
-    # Where frequent tags count less, items are alike by their rare ones.
-    rows = unit_length((targets / np.sqrt(n_items)).astype(np.float32))
-    company = (targets.T.astype(np.float32) @ rows) / n_items[:, None]
-    n_topics = min(len(n_items), max(1, n_bucket_bits // BITS_OF_TOPIC))
-    means = KMeans(n_topics, n_init=4, random_state=seed)
-    topics = means.fit(company, sample_weight=n_items).labels_
-    words = np.zeros((len(n_items), n_bucket_bits), np.uint8)
-    for bit in range(BITS_OF_TOPIC):
-        words[
-            np.arange(len(n_items)), np.minimum(BITS_OF_TOPIC * topics + bit, n_bucket_bits - 1)
-        ] = 1
-    return words
 
 
 def warn_of_shared_codes(counts: Array, names: Array, *, where: str = "") -> None:

@@ -1,7 +1,7 @@
 """The strong recipe for several modalities: one set of class words, rank bits with shared maps."""
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -25,14 +25,11 @@ from kinhash.methods.recipes.buckets import (
     ONE_CLASS,
     class_bucket,
     n_bucket_bits,
-    n_topic_bits,
-    tag_bucket,
     warn_of_shared_codes,
 )
 from kinhash.methods.recipes.parameters import MultimodalStrongParameters
 from kinhash.methods.recipes.strong import GAMMA
-from kinhash.methods.supervision.rows import membership
-from kinhash.pairs import LabelSource, TagSource
+from kinhash.pairs import LabelSource
 from kinhash.progress import progress_bar
 
 
@@ -48,10 +45,10 @@ def check_multimodal_strong(settings: MultimodalStrongParameters) -> None:
 def fit_multimodal_strong(
     settings: MultimodalStrongParameters,
     modalities: Mapping[str, Modality],
-    source: LabelSource | TagSource,
+    source: LabelSource,
     given: Matrix,
 ) -> Fitted:
-    """Return what is learned from the classes or tags of views.
+    """Return what is learned from the classes of views.
 
     Each modality has probabilities of its own, calibrated on its own rows. The words of classes
     and the weights of probabilities in rank bits are the same in all.
@@ -59,53 +56,50 @@ def fit_multimodal_strong(
     Args:
         settings: The parameters.
         modalities: The training rows, by name.
-        source: The classes or tags of all views: see `label_views`.
-        given: What the user calls the classes.
+        source: The classes of all views: see `label_views`.
+        given: What the user calls them.
 
     Warns:
         CollapseWarning: Classes share their commonest code in a modality.
         UserWarning: The bucket has no room for that many classes.
     """
-    exclusive = isinstance(source, LabelSource)
-    targets = membership(source)[source.units]
-    if exclusive:  # views that are not there may have labels that no other has
-        targets = targets[:, targets.any(axis=0)]
+    # Views that are not there may have labels that no other has: those are no classes.
+    _, first, numbers = np.unique(
+        source.labels[source.units], return_index=True, return_inverse=True
+    )
+    names = np.asarray(given).reshape(-1)[source.units[first]]
+    targets = np.eye(len(names), dtype=np.uint8)[numbers]
     ends = np.cumsum([int(one.present.sum()) for one in modalities.values()])
     title = f"MultimodalSparseHash, {settings.n_bits} bits"
     with progress_bar(title, shown=settings.verbose) as report:
-        learned = [
-            _Learned(
+        learned = {
+            name: _Learned(
                 fit_class_probabilities(
                     one.there(),
                     one.mean,
                     one.scale,
                     part,
-                    exclusive=exclusive,
+                    exclusive=True,
                     gamma=GAMMA,
                     seed=settings.seed,
                 ),
                 part,
             )
-            for one, part in zip(modalities.values(), np.split(targets, ends[:-1]), strict=True)
-        ]
-        if isinstance(source, LabelSource):
-            words, temperature = _class_words(settings, learned), ONE_CLASS
-        else:
-            length = n_topic_bits(settings.n_bits, settings.n_rank_bits)
-            words, temperature = tag_bucket(targets, length, settings.seed), 1.0
-        fitted = [one.fitted for one in learned]
+            for (name, one), part in zip(
+                modalities.items(), np.split(targets, ends[:-1]), strict=True
+            )
+        }
+        words = _class_words(settings, learned.values())
+        fitted = [one.fitted for one in learned.values()]
         ranks = [RankBits.none(one.W.shape[1], len(one.W)) for one in fitted]
         n_rank_bits = settings.n_bits - words.shape[1]
         if n_rank_bits:
             check_torch("cpu")
             ranks = fit_shared_rank_bits(fitted, n_rank_bits, seed=settings.seed, report=report)
-    if isinstance(source, LabelSource):
-        first = np.unique(source.labels[source.units], return_index=True)[1]
-        names = np.asarray(given).reshape(-1)[source.units[first]]
-        for name, each in zip(modalities, learned, strict=True):
-            warn_of_shared_codes(each.confusion(), names, where=f"In {name!r}: ")
+    for name, each in learned.items():
+        warn_of_shared_codes(each.confusion(), names, where=f"In {name!r}: ")
     encoders: dict[str, Encoder] = {
-        name: one.rank_encoder(words[None], temperature, rank)
+        name: one.rank_encoder(words[None], ONE_CLASS, rank)
         for name, one, rank in zip(modalities, fitted, ranks, strict=True)
     }
     return Fitted(encoders, [_record(dict(zip(modalities, fitted, strict=True)))])
@@ -124,7 +118,7 @@ class _Learned:
         return confusion(labels, self.fitted.logits.argmax(axis=1), self.targets.shape[1])
 
 
-def _class_words(settings: MultimodalStrongParameters, learned: list[_Learned]) -> Array:
+def _class_words(settings: MultimodalStrongParameters, learned: Collection[_Learned]) -> Array:
     """Return the words of classes, from what all modalities confuse."""
     counts = np.sum([one.confusion() for one in learned], axis=0)
     likely = np.concatenate([one.fitted.left_out_probabilities() for one in learned])
