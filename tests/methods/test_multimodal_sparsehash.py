@@ -186,4 +186,4 @@ def test_good_codes_give_no_warning(described):
 def test_bad_parameters_are_refused_in_one_sentence(described, parameters, message):
     X, y = described
     with pytest.raises(InvalidInputError, match=message):
-        MultimodalSparseHash(**parameters).fit(X, y)
+        MultimodalSparseHash(recipe="paper", **parameters).fit(X, y)

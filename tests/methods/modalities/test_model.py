@@ -22,7 +22,7 @@ def quick(name, **parameters):
 @pytest.fixture(params=[*MULTIMODAL_METHODS, "strong"])
 def method(request):
     if request.param == "strong":
-        return MultimodalSparseHash(n_bits=24)
+        return MultimodalSparseHash(n_bits=56)
     return quick(request.param)
 
 
