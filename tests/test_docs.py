@@ -425,7 +425,7 @@ def test_every_kind_of_model_encodes_as_the_format_says(case, blobs, tmp_path, m
 @pytest.mark.filterwarnings("ignore::UserWarning")  # few steps
 def test_a_model_of_several_modalities_encodes_as_the_format_says(blobs, tmp_path, monkeypatch):
     X, y = blobs
-    model = kinhash.MultimodalSparseHash(n_bits=16, max_steps=60)
+    model = kinhash.MultimodalSparseHash(16, recipe="paper", max_steps=60)
     texts = [f"{['red', 'blue', 'green'][label]} thing" for label in y]
     model.fit({"image": X, "text": texts}, y).save(tmp_path / "model.kinhash")
     monkeypatch.chdir(tmp_path)

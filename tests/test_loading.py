@@ -72,7 +72,7 @@ def files(tmp_path_factory, digits):
             patched.setattr("kinhash.methods.parts.class_probabilities.WORTH_UNITS", worth)
             SparseHash(n_bits=12).fit(X, y % 2).save(folder / name)
     for name, method in (
-        ("kernel-ista", MultimodalSparseHash(n_bits=12, max_steps=20, n_anchors=15)),
+        ("kernel-ista", MultimodalSparseHash(12, recipe="paper", max_steps=20, n_anchors=15)),
         ("two modalities", CCAITQ(n_bits=5)),
     ):
         method.fit({"image": X, "text": texts}, y).save(folder / name)

@@ -88,7 +88,7 @@ def index(codes, tmp_path_factory):
 
 
 # A fit of two modalities that takes a moment and still separates the classes of `pairs`.
-TINY_PAIRS = ("--modalities", "image,text", "--n-bits", "16", "--set", "max_steps=100")
+TINY_PAIRS = ("--modalities", "image,text", "--n-bits", "16")
 
 WORDS = (("red", "rose"), ("blue", "sky"), ("green", "tree"))  # of each class of `items`
 

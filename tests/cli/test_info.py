@@ -186,7 +186,7 @@ def test_a_model_of_several_modalities_shows_each(run, pair_model):
         "image": {"encoder": kinds["image"], "n_features": 6},
         "text": {"encoder": kinds["text"], "n_features": 8, "n_words": 8},
     }
-    assert found["changed"] == {"max_steps": 100, "n_bits": 16}
+    assert found["changed"] == {"n_bits": 16}
     assert found["history"]["kept"]
     facts = dict(line.split(maxsplit=1) for line in run("info", pair_model).out.splitlines())
     assert facts["modalities.text.n_words"] == "8"
@@ -195,7 +195,7 @@ def test_a_model_of_several_modalities_shows_each(run, pair_model):
 
 def test_a_parameter_of_each_modality_is_starred(run, pairs, tmp_path):
     config, out = tmp_path / "train.toml", tmp_path / "model.kinhash"
-    config.write_text("max_steps = 20\nn_layers = {image = 2}\n")
+    config.write_text('recipe = "paper"\nmax_steps = 20\nn_layers = {image = 2}\n')
     words = ("--modalities", "image,text", "--config", config, "--n-bits", "8")
     assert run("train", pairs, "--out", out, *words).code == 0
     facts = dict(line.split(maxsplit=1) for line in run("info", out).out.splitlines())

@@ -14,7 +14,7 @@ CONCEPTS = [f"concept{i:02d}" for i in range(81)]
 SMALL = {
     "L2": {"method": "l2"},
     "CM-SSH": {"method": "cmssh", "n_bits": 8, "n_pairs": 200},
-    "MM-SparseHash": {"method": "multimodal-sparsehash", "n_bits": 8, "max_steps": 10},
+    "MM-SparseHash": {"method": "multimodal-sparsehash", "n_bits": 8},
 }
 
 

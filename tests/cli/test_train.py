@@ -302,7 +302,7 @@ def test_a_bad_value_is_one_sentence(run, tmp_path, monkeypatch, words, message)
     assert not list(tmp_path.iterdir())
 
 
-TINY_PAIRS = ("--modalities", "image,text", "--n-bits", "16", "--set", "max_steps=100")
+TINY_PAIRS = ("--modalities", "image,text", "--n-bits", "16")
 
 
 def test_two_modalities_of_a_file_become_one_model(run, pairs, items, texts, tmp_path):
@@ -357,7 +357,7 @@ def test_a_data_set_with_a_split_of_its_own_is_trained_on_its_training_part(run,
     done = run("train", "wikipedia", "--root", tmp_path, "--out", out, *TINY_PAIRS)
     assert done.code == 0
     assert "40 of 60 rows, the training part of its own split." in done.err
-    expected = MultimodalSparseHash(n_bits=16, max_steps=100).fit(
+    expected = MultimodalSparseHash(n_bits=16).fit(
         {"image": image[:40].astype(np.float32), "text": image[:40, ::2].astype(np.float32)},
         labels[:40],
     )
@@ -382,7 +382,7 @@ def test_columns_of_a_table_are_modalities(run, items, texts, tmp_path):
         lines.append(f"{row[0]},{row[1]},{row[2]},{text},class-{label},7")
     path, out = tmp_path / "shop.csv", tmp_path / "model.kinhash"
     path.write_text("\n".join(lines) + "\n")
-    words = ("--modalities", "photo,title", "--n-bits", "8", "--set", "max_steps=20")
+    words = ("--modalities", "photo,title", "--n-bits", "8")
     done = run("train", path, "--out", out, *words)
     assert done.code == 0
     found = kinhash.load(out)
@@ -402,7 +402,9 @@ def test_without_labels_the_modalities_of_an_item_are_similar(run, items, texts,
 
 def test_a_config_file_has_a_value_for_each_modality(run, pairs, tmp_path):
     config, out = tmp_path / "train.toml", tmp_path / "model.kinhash"
-    config.write_text("max_steps = 20\nn_layers = {image = 2}\nmu = {image = 1, text = 0.5}\n")
+    config.write_text(
+        'recipe = "paper"\nmax_steps = 20\nn_layers = {image = 2}\nmu = {image = 1, text = 0.5}\n'
+    )
     words = ("--modalities", "image,text", "--n-bits", "8", "--config", config)
     assert run("train", pairs, "--out", out, *words).code == 0
     found = kinhash.load(out)

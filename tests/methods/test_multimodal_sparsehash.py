@@ -15,7 +15,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*are constant:UserWarning")
 
 
 def quick(**parameters):
-    return MultimodalSparseHash(n_bits=24, max_steps=150, n_anchors=200, **parameters)
+    return MultimodalSparseHash(24, recipe="paper", max_steps=150, n_anchors=200, **parameters)
 
 
 def test_words_find_pictures_and_pictures_words(described, taken, mean_precision):
@@ -41,9 +41,9 @@ def test_sparse_rows_are_what_texts_become(described):
 
 def test_texts_may_have_gaussian_units_too(described, mean_precision):
     X, y = described
-    plain = MultimodalSparseHash(n_bits=24, max_steps=50).fit(X, y)
+    plain = MultimodalSparseHash(24, recipe="paper", max_steps=50).fit(X, y)
     assert [encoder.kind for encoder in plain.encoders_.values()] == ["kernel-ista", "ista"]
-    model = MultimodalSparseHash(n_bits=24, max_steps=150, n_anchors=200).fit(X, y)
+    model = MultimodalSparseHash(24, recipe="paper", max_steps=150, n_anchors=200).fit(X, y)
     assert [encoder.kind for encoder in model.encoders_.values()] == ["kernel-ista"] * 2
     assert mean_precision(model, X, y, "text", "image") > 0.8
 
@@ -186,4 +186,4 @@ def test_good_codes_give_no_warning(described):
 def test_bad_parameters_are_refused_in_one_sentence(described, parameters, message):
     X, y = described
     with pytest.raises(InvalidInputError, match=message):
-        MultimodalSparseHash(**parameters).fit(X, y)
+        MultimodalSparseHash(recipe="paper", **parameters).fit(X, y)

@@ -138,7 +138,7 @@ def rivals() -> None:
 
 
 def several_modalities() -> MultimodalSparseHash:
-    model = MultimodalSparseHash(n_bits=32, mu={"image": 0.5})
+    model = MultimodalSparseHash(n_bits=32, recipe="paper", mu={"image": 0.5})
     items = {"image": X, "text": ["a cat"] * 20}
     assert_type(model.fit(items, y), MultimodalSparseHash)
     model.fit(items, {"image": y, "text": np.arange(20)})

@@ -1,89 +1,109 @@
-"""`MultimodalSparseHash`: the paper's method for several modalities."""
+"""`MultimodalSparseHash`: one space of codes for several modalities, by either recipe."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Self
 
-from kinhash.arguments import check_choice, check_integer, check_number
-from kinhash.methods.modalities.modality import Modality, per_modality
+from kinhash.errors import InvalidInputError
+from kinhash.methods.modalities.modality import Modality
 from kinhash.methods.modalities.model import AnyPairs, MultimodalMethod
-from kinhash.methods.networks.fit import Recipe, fit_networks
-from kinhash.methods.networks.schedule import check_descent, check_torch, schedule_of
-from kinhash.methods.networks.sparse import check_sparse, sparse_branch, sparse_health, sparse_loss
-from kinhash.methods.parts.gaussian_units import GaussianUnits, units_at_rows
-from kinhash.methods.supervision.views import view_source
+from kinhash.methods.recipes.multimodal_paper import check_multimodal_paper, fit_multimodal_paper
+from kinhash.methods.recipes.multimodal_strong import (
+    check_multimodal_strong,
+    fit_multimodal_strong,
+)
+from kinhash.methods.recipes.parameters import (
+    MultimodalPaperParameters,
+    MultimodalStrongParameters,
+    multimodal_defaults_of,
+    multimodal_resolved,
+)
+from kinhash.methods.supervision.views import label_views
+from kinhash.pairs import LabelSource
 from kinhash.vocabulary import N_WORDS
-
-N_ANCHORS = 2000  # of a dense modality
-USUAL_BETA = 10.0
 
 
 class MultimodalSparseHash(MultimodalMethod):
-    """Learns sparse codes under which similar items collide, of whichever modality they are.
+    """Learns codes under which similar items collide, of whichever modality they are.
 
-    Masci et al., *Sparse similarity-preserving hashing*, the multi-modal setting: a siamese
-    ISTA-type network for each modality, trained together on mu_1 L(x, x') + mu_2 L(y, y') +
-    L(x, y), L the sparse hashing loss. There may be any number of modalities, with a cross term for
-    each two. `mu=0` is the cross-modal regime.
+    There may be any number of modalities, also one alone.
 
-    What differs from the paper, chosen on held-out parts of the training rows: below the network of
-    a dense modality lies a fixed layer of Gaussian units, as in `NNHash`; W has a weight decay,
-    without which the networks learn small training sets by heart; similar and dissimilar pairs
-    weigh the same. Sparse vectors and bags of words go into their network as they are, unless
-    `n_anchors` says otherwise: columns weighed by how rare they are, rows of unit length. The
-    paper's own recipe is `MultimodalSparseHash(margin=7, alpha=0.001, lam=0.1, similar_share=0.22,
-    mu=1, beta=3, signed=True, n_anchors=0, weight_decay=0, optimizer="sgd")`.
+    `recipe="strong"`, the default, learns from class labels the probability of each class, for
+    each modality by itself, as `SparseHash` does. The bucket is the word of the likeliest class,
+    the same in all modalities. Rank bits, trained with the probabilities of all modalities, place
+    what is found. From tags, pairs, or paired rows alone it learns by the other recipe, with that
+    one's defaults.
 
-    Parameters marked * may be dicts with a value for each modality.
+    `recipe="paper"` is Masci et al., *Sparse similarity-preserving hashing*, the multi-modal
+    setting: a siamese ISTA-type network for each modality, trained together on mu_1 L(x, x') +
+    mu_2 L(y, y') + L(x, y), L the sparse hashing loss, with a cross term for each two modalities.
+    Its codes have no rank bits. What differs from the paper, chosen on held-out parts of the
+    training rows: below the network of a dense modality lies a fixed layer of Gaussian units, as in
+    `NNHash`; W has a weight decay, without which the networks learn small training sets by heart;
+    similar and dissimilar pairs weigh the same. Sparse vectors and bags of words go into their
+    network as they are, unless `n_anchors` says otherwise: columns weighed by how rare they are,
+    rows of unit length. As printed it is `MultimodalSparseHash(recipe="paper", margin=7,
+    alpha=0.001, lam=0.1, similar_share=0.22, mu=1, beta=3, signed=True, n_anchors=0,
+    weight_decay=0, optimizer="sgd")`.
+
+    Parameters of one recipe are left at None for its default, and refused by the other. Those
+    marked * may be dicts with a value for each modality.
 
     Args:
-        n_bits: Length of the codes, 1 to 4,096; 2,048 if `signed`.
-        mu: * Weight of the pairs within a modality against those across.
-        margin: M: dissimilar items are pushed this many bits apart.
-        alpha: Weight of the l1 norm of the codes; larger is sparser.
-        lam: lambda: weight of the push against the pull.
-        similar_share: pi: share of the similar pairs in the average over pairs.
-        n_layers: * Uses of the matrix S after the first shrinkage (`encoder="ista"`).
-        signed: Two-sided shrinkage and codes over {-1, 0, 1}, which take twice the storage.
+        n_bits: Length of the codes, bucket and rank, 1 to 4,096; half of that if `signed`.
+        n_rank_bits: How many of them are rank bits; None: what suits the number of classes. Not of
+            "paper", nor without class labels.
+        recipe: "strong" or "paper".
+        mu: * Weight of the pairs within a modality against those across, of which 0 leaves only
+            the latter; 0.2. This and all that follow but `n_words`, `seed` and `verbose` are of
+            "paper".
+        margin: M: dissimilar items are pushed this many bits apart; 16.
+        alpha: Weight of the l1 norm of the codes; larger is sparser; 0.02.
+        lam: lambda: weight of the push against the pull; 1.
+        similar_share: pi: share of the similar pairs in the average over pairs; 0.5.
+        n_layers: * Uses of the matrix S after the first shrinkage (`encoder="ista"`); 1.
+        signed: Two-sided shrinkage and codes over {-1, 0, 1}, which take twice the storage; False.
         encoder: * "ista", or "cod" for coordinate descent, which guarantees `n_active`, and has
-            no Gaussian units.
-        n_active: Most active bits per code, for `encoder="cod"`; 8 if left at None.
+            no Gaussian units; "ista".
+        n_active: Most active bits per code, for `encoder="cod"`; 8.
         n_anchors: * Gaussian units, at random training rows; 0 leaves them out. If left at None,
             2,000 for a dense modality and none for a sparse one, which then costs in proportion to
             its entries.
         gamma: Sharpness of the units: their width is the mean squared distance of two rows, over
-            `gamma`.
-        beta: Slope of the tanh that makes outputs nearly binary.
+            `gamma`; 1.
+        beta: Slope of the tanh that makes outputs nearly binary; 10.
         weight_decay: Share of W, times the rate, that every step takes away; half of it where
-            there are no Gaussian units. Only for "adam".
+            there are no Gaussian units. Only for "adam"; 1.
         optimizer: "adam", or "sgd" for plain stochastic descent with momentum, as in the paper.
         learning_rate: Highest rate: it rises over a fifth of the steps, then falls to zero along a
-            cosine; if left at None, 0.01 for "adam" and 0.05 for "sgd".
-        momentum: Momentum of the descent (the first moment's decay for "adam").
-        batch_size: Views (rows of all modalities) per batch; all their pairs count.
-        max_epochs: Most passes over the training rows.
-        max_steps: Most batches: what bounds the time on large data.
-        validation_share: Share of the views (or pairs) held out to stop early; with 0, training
-            goes on to the end.
-        patience: Looks (of 50 in a full run) without a better held-out loss before stopping.
+            cosine; 0.01 for "adam" and 0.05 for "sgd".
+        momentum: Momentum of the descent (the first moment's decay for "adam"); 0.9.
+        batch_size: Views (rows of all modalities) per batch; all their pairs count; 256.
+        max_epochs: Most passes over the training rows; 50.
+        max_steps: Most batches: what bounds the time on large data; 4,000.
+        validation_share: Share of the views (or pairs) held out to stop early; with 0, the
+            default, training goes on to the end.
+        patience: Looks (of 50 in a full run) without a better held-out loss before stopping; 20.
         n_words: Words of the vocabulary of a modality that is given as texts.
-        n_neighbors: Without labels or pairs, an item is similar to this many nearest items.
-        device: Where torch trains: "cpu", "cuda", ...
+        n_neighbors: Without labels or pairs, an item is similar to this many nearest items; 10.
+        device: Where torch trains: "cpu", "cuda", ...; "cpu".
         seed: Makes the fit repeatable.
         verbose: Show a progress bar on a terminal.
 
     Attributes:
         encoders_: For each modality, arrays that turn its vectors into codes, without torch.
         words_: Vocabularies of the modalities that were given as texts.
-        history_: The loss, its terms, active bits, share of unique and of empty codes, in 50 looks
-            over the run.
+        history_: Of "strong", what was chosen for each modality and how well it does on rows left
+            out. Of "paper", the loss, its terms, active bits, share of unique and of empty codes,
+            in 50 looks over the run.
 
     Example:
         >>> from sklearn.datasets import load_digits
         >>> X, y = load_digits(return_X_y=True)
-        >>> model = MultimodalSparseHash(n_bits=32, max_steps=200)
+        >>> model = MultimodalSparseHash(n_bits=48)
         >>> model = model.fit({"upper": X[:, 1:32], "lower": X[:, 40:]}, y)
-        >>> model.encode(X[:3, 40:], modality="lower").n_bits
-        32
+        >>> codes = model.encode(X[:3, 40:], modality="lower")
+        >>> codes.n_bits, codes.n_rank_bits
+        (48, 36)
     """
 
     name = "multimodal-sparsehash"
@@ -92,34 +112,38 @@ class MultimodalSparseHash(MultimodalMethod):
         self,
         n_bits: int = 64,
         *,
-        mu: float | Mapping[str, float] = 0.2,
-        margin: float = 16.0,
-        alpha: float = 0.02,
-        lam: float = 1.0,
-        similar_share: float = 0.5,
-        n_layers: int | Mapping[str, int] = 1,
-        signed: bool = False,
-        encoder: str | Mapping[str, str] = "ista",
+        n_rank_bits: int | None = None,
+        recipe: str = "strong",
+        mu: float | Mapping[str, float] | None = None,
+        margin: float | None = None,
+        alpha: float | None = None,
+        lam: float | None = None,
+        similar_share: float | None = None,
+        n_layers: int | Mapping[str, int] | None = None,
+        signed: bool | None = None,
+        encoder: str | Mapping[str, str] | None = None,
         n_active: int | None = None,
         n_anchors: int | Mapping[str, int] | None = None,
-        gamma: float = 1.0,
-        beta: float = USUAL_BETA,
-        weight_decay: float = 1.0,
-        optimizer: str = "adam",
+        gamma: float | None = None,
+        beta: float | None = None,
+        weight_decay: float | None = None,
+        optimizer: str | None = None,
         learning_rate: float | None = None,
-        momentum: float = 0.9,
-        batch_size: int = 256,
-        max_epochs: int = 50,
-        max_steps: int = 4000,
-        validation_share: float = 0.0,
-        patience: int = 20,
+        momentum: float | None = None,
+        batch_size: int | None = None,
+        max_epochs: int | None = None,
+        max_steps: int | None = None,
+        validation_share: float | None = None,
+        patience: int | None = None,
         n_words: int = N_WORDS,
-        n_neighbors: int = 10,
-        device: str = "cpu",
+        n_neighbors: int | None = None,
+        device: str | None = None,
         seed: int = 0,
         verbose: bool = False,
     ) -> None:
         self.n_bits = n_bits
+        self.n_rank_bits = n_rank_bits
+        self.recipe = recipe
         self.mu = mu
         self.margin = margin
         self.alpha = alpha
@@ -148,74 +172,50 @@ class MultimodalSparseHash(MultimodalMethod):
         self.verbose = verbose
 
     def _check_parameters(self) -> None:
-        check_descent(self)
-        for name, value in _each("mu", self.mu):
-            check_number(name, value, 0)
-        for name, value in _each("n_layers", self.n_layers):
-            check_integer(name, value, 0, 100)
-        for name, value in _each("encoder", self.encoder):
-            check_choice(name, value, ("cod", "ista"))
-        for name, value in _each("n_anchors", self.n_anchors):
-            if value is not None:
-                check_integer(name, value, 0)
-        check_number("gamma", self.gamma, 0, open_low=True)
-        check_number("weight_decay", self.weight_decay, 0)
-        check_integer("n_words", self.n_words, 1)
-        check_sparse(self, [value for _, value in _each("encoder", self.encoder)])
+        settings = multimodal_resolved(self.get_params())
+        if isinstance(settings, MultimodalPaperParameters):
+            check_multimodal_paper(settings)
+        else:
+            check_multimodal_strong(settings)
 
     def _learn(self, modalities: dict[str, Modality], y: Any, pairs: AnyPairs) -> None:  # noqa: ANN401 - see fit
-        check_torch(self.device)
-        recipe = self._recipe(modalities)
-        source = view_source(modalities, y, pairs, n_neighbors=self.n_neighbors, seed=self.seed)
-        fitted = fit_networks(recipe, modalities, source)
+        settings = multimodal_resolved(self.get_params())
+        if isinstance(settings, MultimodalStrongParameters):
+            if y is not None:
+                if pairs is not None:
+                    raise InvalidInputError("Give either `y` or `pairs`, got both.")
+                source, given = label_views(modalities, y)
+                if isinstance(source, LabelSource):
+                    found = fit_multimodal_strong(settings, modalities, source, given)
+                    self.encoders_, self.history_ = found.encoders, found.history
+                    return
+            settings = _without_classes(settings)
+        fitted = fit_multimodal_paper(settings, modalities, y, pairs)
         self.encoders_, self.history_ = fitted.encoders, fitted.history
 
-    def _recipe(self, modalities: Mapping[str, Modality]) -> Recipe:
-        encoders = per_modality("encoder", self.encoder, modalities, "ista")
-        n_layers = per_modality("n_layers", self.n_layers, modalities, 1)
-        n_units = self._n_units(modalities, encoders)
-        decay = self.weight_decay if self.optimizer == "adam" else 0.0
+    def default_parameters(self) -> dict[str, Any]:
+        """Return what the parameters are when nobody says: None, or what the recipe takes then."""
+        given = {name for name, value in self.stored_parameters().items() if value is not None}
+        defaults = multimodal_defaults_of(self.recipe)
+        own = {name: one for name, one in defaults.items() if name in given}
+        return super().default_parameters() | own
 
-        def units(m: Modality) -> GaussianUnits | None:
-            if not n_units[m.name]:
-                return None
-            return units_at_rows(
-                m.there(), m.mean, m.scale, n_units[m.name], gamma=self.gamma, seed=self.seed
-            )
+    @classmethod
+    def _from_parameters(cls, parameters: dict[str, Any]) -> Self:
+        # Before there were recipes, there was the paper's.
+        return super()._from_parameters({"recipe": "paper"} | parameters)
 
-        return Recipe(
-            title=f"MultimodalSparseHash, {self.n_bits} bits",
-            n_bits=self.n_bits,
-            branch=lambda name, dictionary: sparse_branch(
-                self,
-                dictionary,
-                encoder=encoders[name],
-                n_layers=n_layers[name],
-                weight_decay=decay if n_units[name] else decay / 2,
-            ),
-            loss=sparse_loss(self),
-            schedule=schedule_of(self, warm_up=0.2, clip=5.0),
-            health=sparse_health(self, encoders.values(), USUAL_BETA),
-            first_layer=units,
-            mu=per_modality("mu", self.mu, modalities, 0.2),
-            verbose=self.verbose,
+
+def _without_classes(settings: MultimodalStrongParameters) -> MultimodalPaperParameters:
+    """Return the parameters of the network, which learns from tags, pairs and paired rows."""
+    if settings.n_rank_bits:
+        raise InvalidInputError(
+            f"Codes of several modalities have rank bits only where `y` are class labels, got "
+            f"{settings.n_rank_bits} as `n_rank_bits`. Leave it out."
         )
-
-    def _n_units(
-        self, modalities: Mapping[str, Modality], encoders: Mapping[str, str]
-    ) -> dict[str, int]:
-        """Return how many Gaussian units lie below the network of each modality."""
-        n_units = {}
-        for name, wanted in per_modality("n_anchors", self.n_anchors, modalities, None).items():
-            default = 0 if modalities[name].is_sparse else N_ANCHORS
-            n_units[name] = default if wanted is None else wanted
-            if encoders[name] != "ista":
-                n_units[name] = 0
-        return n_units
-
-
-def _each(name: str, value: Any) -> list[tuple[str, Any]]:  # noqa: ANN401 - one value, or a dict
-    """Return what to call each value of a parameter, and the value."""
-    if isinstance(value, Mapping):
-        return [(f"{name}[{key!r}]", one) for key, one in value.items()]
-    return [(name, value)]
+    return MultimodalPaperParameters(
+        n_bits=settings.n_bits,
+        n_words=settings.n_words,
+        seed=settings.seed,
+        verbose=settings.verbose,
+    )

@@ -7,20 +7,22 @@ from sklearn.base import clone
 
 import kinhash
 from kinhash.errors import ConstantColumnWarning, InvalidInputError, NotFittedError
-from kinhash.methods import CCAITQ, CMSSH, MULTIMODAL_METHODS
+from kinhash.methods import CCAITQ, CMSSH, MULTIMODAL_METHODS, MultimodalSparseHash
 
 # Small parts of digits have columns that are constant.
 pytestmark = pytest.mark.filterwarnings("ignore::kinhash.errors.ConstantColumnWarning")
 
-QUICK = {"multimodal-sparsehash": {"max_steps": 150, "n_anchors": 200}}
+QUICK = {"multimodal-sparsehash": {"recipe": "paper", "max_steps": 150, "n_anchors": 200}}
 
 
 def quick(name, **parameters):
     return MULTIMODAL_METHODS[name](n_bits=24, **QUICK.get(name, {}), **parameters)
 
 
-@pytest.fixture(params=MULTIMODAL_METHODS)
+@pytest.fixture(params=[*MULTIMODAL_METHODS, "strong"])
 def method(request):
+    if request.param == "strong":
+        return MultimodalSparseHash(n_bits=56)
     return quick(request.param)
 
 
@@ -69,7 +71,7 @@ def test_a_text_without_a_known_word_has_the_empty_code(described, method):
 
 BAD = [
     (lambda _: np.eye(3), "must be a dict with the vectors of each modality, .* got ndarray"),
-    (lambda X: {"image": X["image"]}, "at least two modalities, got 'image'"),
+    (lambda _: {}, "at least one modality, got none"),
     (lambda X: {"a/b": X["image"], "text": X["text"]}, "text without a slash, got 'a/b'"),
     (
         lambda X: {"image": X["image"][:9], "text": X["text"]},

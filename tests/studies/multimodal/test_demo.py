@@ -15,12 +15,10 @@ DIRECTIONS = [("image", "image"), ("text", "text"), ("image", "text"), ("text", 
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
-    """A demo of few steps and short codes, and what it reported on the way."""
+    """A demo of short codes, and what it reported on the way."""
     heard = []
     out = tmp_path_factory.mktemp("demo") / "new" / "folder"
-    result = run_multimodal_demo(
-        out, report=lambda *said: heard.append(said), n_bits=16, max_steps=60
-    )
+    result = run_multimodal_demo(out, report=lambda *said: heard.append(said), n_bits=16)
     return result, heard
 
 

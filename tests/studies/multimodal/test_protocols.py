@@ -8,6 +8,7 @@ from kinhash.datasets import DATASETS, Dataset
 from kinhash.errors import InvalidInputError
 from kinhash.methods import MULTIMODAL_METHODS
 from kinhash.studies.multimodal.protocols import (
+    DEFAULTS,
     OURS,
     PROTOCOLS,
     RECIPE,
@@ -59,6 +60,7 @@ def test_the_papers_recipe_is_as_it_is_described():
         settings = plan(experiment)[RECIPE]
         assert settings == {"method": "multimodal-sparsehash", "n_bits": 64} | given
         assert "optimizer" not in plan(experiment)[OURS]
+        assert plan(experiment)[DEFAULTS] == {"method": "multimodal-sparsehash", "n_bits": 64}
 
 
 def test_an_unknown_experiment_is_refused():

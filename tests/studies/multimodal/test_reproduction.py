@@ -22,6 +22,7 @@ FEW = {
     "MM-SparseHash": {
         "method": "multimodal-sparsehash",
         "n_bits": 8,
+        "recipe": "paper",
         "max_steps": 10,
         "margin": 4.0,
         "n_anchors": 0,

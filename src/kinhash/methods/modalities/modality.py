@@ -123,7 +123,7 @@ class Modality:
 
 
 def read_modalities(X: Mapping[str, Any], *, n_words: int) -> dict[str, Modality]:
-    """Return the modalities of a dict of at least two.
+    """Return the modalities of a dict of one or more.
 
     Raises:
         InvalidInputError: It is none, or one of them cannot be used.
@@ -133,11 +133,8 @@ def read_modalities(X: Mapping[str, Any], *, n_words: int) -> dict[str, Modality
             "`X` must be a dict with the vectors of each modality, such as "
             f"{{'image': ..., 'text': ...}}, got {type(X).__name__}."
         )
-    if len(X) < 2:
-        raise InvalidInputError(
-            f"`X` must have at least two modalities, got {', '.join(map(repr, X)) or 'none'}. For "
-            "one alone, use kinhash.SparseHash."
-        )
+    if not X:
+        raise InvalidInputError("`X` must have at least one modality, got none.")
     for name in X:
         if not isinstance(name, str) or not name or "/" in name:
             raise InvalidInputError(

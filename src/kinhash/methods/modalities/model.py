@@ -108,7 +108,15 @@ class MultimodalMethod(Model):
             return codes
         words = codes.words.copy()
         words[empty] = 0
-        return Codes(words, codes.n_bits, signed=codes.signed)
+        ranks = codes.rank_words.copy()
+        ranks[empty] = 0
+        return Codes(
+            words,
+            codes.n_bits,
+            signed=codes.signed,
+            rank_words=ranks,
+            n_rank_bits=codes.n_rank_bits,
+        )
 
     def has_content(self, X: Vectors, *, modality: str) -> npt.NDArray[np.bool_]:
         """Return a boolean per row: whether there is anything to search with, such as a known word.
@@ -186,6 +194,8 @@ class MultimodalMethod(Model):
         storage.check_names("array", arrays, known)
         if len({encoder.signed for encoder in model.encoders_.values()}) != 1:
             raise FormatError("some modalities have signed codes and some unsigned ones.")
+        if len({encoder.n_rank_bits for encoder in model.encoders_.values()}) != 1:
+            raise FormatError("the codes of some modalities have more rank bits than others.")
         return model
 
 
@@ -199,9 +209,9 @@ def _named_modalities(modalities: list[Any]) -> list[tuple[str, dict[str, Any]]]
             )
         storage.check_names("entry", pair[1], ["encoder", "settings", "words"])
     names = [name for name, _ in modalities]
-    if len(names) < 2 or len(set(names)) < len(names) or any(not n or "/" in n for n in names):
+    if not names or len(set(names)) < len(names) or any(not n or "/" in n for n in names):
         raise FormatError(
-            "`modalities` must be two or more, with different names that have no slash, "
+            "`modalities` must be one or more, with different names that have no slash, "
             f"the file has {reprlib.repr(names)}."
         )
     return [(name, described) for name, described in modalities]
@@ -225,8 +235,8 @@ def two_modalities(method: str, modalities: Mapping[str, Modality]) -> tuple[Mod
     """
     if len(modalities) != 2:
         raise InvalidInputError(
-            f"{method} takes two modalities, got {', '.join(map(repr, modalities))}. Leave some "
-            "out, or use MultimodalSparseHash."
+            f"{method} takes two modalities, got {', '.join(map(repr, modalities))}. Use "
+            "MultimodalSparseHash for any number."
         )
     first, second = modalities.values()
     return first, second

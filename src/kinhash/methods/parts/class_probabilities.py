@@ -2,6 +2,7 @@
 
 import dataclasses
 import logging
+from typing import Self
 
 import numpy as np
 import scipy.optimize
@@ -40,6 +41,11 @@ class RankBits:
     R: Array  # (n_rank_bits, n_inputs)
     G: Array  # (n_rank_bits, n_classes)
     bias: Array  # (n_rank_bits,)
+
+    @classmethod
+    def none(cls, n_inputs: int, n_classes: int) -> Self:
+        """Return that there are none."""
+        return cls(np.zeros((0, n_inputs)), np.zeros((0, n_classes)), np.zeros(0))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -1,6 +1,7 @@
 """Rank bits above class probabilities: which order items by how likely they are similar."""
 
 import dataclasses
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -41,46 +42,20 @@ def fit_rank_bits(
         seed: Draws signs, rotations, batches.
         report: Told of progress.
     """
-    rng = np.random.default_rng(seed)
     inputs, logits = fitted.inputs, fitted.logits
     if unlabelled is not None:
         inputs = np.concatenate([inputs, unlabelled])
         logits = np.concatenate([logits, unlabelled @ fitted.W.T + fitted.bias])
-    n_classes = logits.shape[1]
-    directions = _directions(fitted, n_bits, rng)
-    only = RankBits(directions, np.zeros((n_bits, n_classes)), -(directions @ fitted.ridge.mean))
+    rng = np.random.default_rng(seed)
+    only = _only_directions(fitted, n_bits, rng)
     if transfer == 1:
         return only
-    from kinhash.training.rank_bits import train_rank_bits  # noqa: PLC0415 - torch
-
-    likely = probabilities(logits, exclusive=fitted.exclusive)
-    # What all logits of a row have in common says nothing about classes.
-    contrasts = np.eye(n_classes) - (1 / n_classes if fitted.exclusive else 0)
-    sides = [_spread(logits @ contrasts), _spread(np.sqrt(likely))]
-    scattered = inputs @ only.R.T + only.bias
-    signs = _signs(n_bits, n_classes, rng) / (len(sides) * np.sqrt(n_classes))
-    trained, shift = train_rank_bits(
-        np.concatenate([*(side.rows for side in sides), scattered], axis=1).astype(np.float32),
-        likely,
-        logits.argmax(axis=1),
-        np.concatenate([signs, signs, SCATTER * np.eye(n_bits)], axis=1),
-        exclusive=fitted.exclusive,
-        seed=seed,
-        report=report,
-    )
-    A, G, D = np.split(trained.astype(np.float64), [n_classes, 2 * n_classes], axis=1)
-    A, G = A / sides[0].size, G / sides[1].size
-    found = RankBits(
-        A @ contrasts @ fitted.W + D @ only.R,
-        G,
-        shift
-        + A @ (contrasts @ fitted.bias - sides[0].middle)
-        - G @ sides[1].middle
-        + D @ only.bias,
-    )
+    rows = [_Rows(fitted, inputs, logits, only)]
+    (found,) = _trained(rows, n_bits, rng, seed=seed, report=report)
     if transfer == 0:
         return found
     # Both vary by 1 before they are weighed.
+    likely = probabilities(logits, exclusive=fitted.exclusive)
     outputs = inputs @ found.R.T + np.sqrt(likely) @ found.G.T + found.bias
     share = (1 - transfer) / np.maximum(outputs.std(axis=0), np.finfo(np.float32).tiny)
     return RankBits(
@@ -88,6 +63,79 @@ def fit_rank_bits(
         share[:, None] * found.G,
         share * found.bias + transfer * only.bias,
     )
+
+
+def fit_shared_rank_bits(
+    fitted: Sequence[ClassProbabilities], n_bits: int, *, seed: int, report: Report
+) -> list[RankBits]:
+    """Return bits that order items of several modalities, whichever finds whichever.
+
+    Logits and roots of probabilities weigh the same in all of them; each has directions of its own.
+
+    Args:
+        fitted: Probabilities of the same classes or tags, of each modality.
+        n_bits: How many bits.
+        seed: Draws signs, rotations, batches.
+        report: Told of progress.
+    """
+    rng = np.random.default_rng(seed)
+    rows = [
+        _Rows(one, one.inputs, one.logits, _only_directions(one, n_bits, rng)) for one in fitted
+    ]
+    return _trained(rows, n_bits, rng, seed=seed, report=report)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Rows:
+    """What is trained with, of one modality."""
+
+    fitted: ClassProbabilities
+    inputs: Array
+    logits: Array
+    only: RankBits  # the directions, without classes
+
+
+def _trained(
+    modalities: Sequence[_Rows],
+    n_bits: int,
+    rng: np.random.Generator,
+    *,
+    seed: int,
+    report: Report,
+) -> list[RankBits]:
+    from kinhash.training.rank_bits import train_rank_bits  # noqa: PLC0415 - torch
+
+    exclusive = modalities[0].fitted.exclusive
+    logits = np.concatenate([one.logits for one in modalities])
+    n_classes = logits.shape[1]
+    likely = probabilities(logits, exclusive=exclusive)
+    # What all logits of a row have in common says nothing about classes.
+    contrasts = np.eye(n_classes) - (1 / n_classes if exclusive else 0)
+    sides = [_spread(logits @ contrasts), _spread(np.sqrt(likely))]
+    scattered = np.concatenate([one.inputs @ one.only.R.T + one.only.bias for one in modalities])
+    signs = _signs(n_bits, n_classes, rng) / (len(sides) * np.sqrt(n_classes))
+    trained, shift = train_rank_bits(
+        np.concatenate([*(side.rows for side in sides), scattered], axis=1).astype(np.float32),
+        likely,
+        logits.argmax(axis=1),
+        np.concatenate([signs, signs, SCATTER * np.eye(n_bits)], axis=1),
+        exclusive=exclusive,
+        seed=seed,
+        report=report,
+    )
+    A, G, D = np.split(trained.astype(np.float64), [n_classes, 2 * n_classes], axis=1)
+    A, G = A / sides[0].size, G / sides[1].size
+    return [
+        RankBits(
+            A @ contrasts @ one.fitted.W + D @ one.only.R,
+            G,
+            shift
+            + A @ (contrasts @ one.fitted.bias - sides[0].middle)
+            - G @ sides[1].middle
+            + D @ one.only.bias,
+        )
+        for one in modalities
+    ]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -103,6 +151,12 @@ def _spread(values: Array) -> _Spread:
     middle = values.mean(axis=0)
     size = max(float((values - middle).std()), float(np.finfo(np.float32).tiny))
     return _Spread((values - middle) / size, middle, size)
+
+
+def _only_directions(fitted: ClassProbabilities, n_bits: int, rng: np.random.Generator) -> RankBits:
+    directions = _directions(fitted, n_bits, rng)
+    bias = -(directions @ fitted.ridge.mean)
+    return RankBits(directions, np.zeros((n_bits, len(fitted.W))), bias)
 
 
 def _directions(fitted: ClassProbabilities, n_bits: int, rng: np.random.Generator) -> Array:

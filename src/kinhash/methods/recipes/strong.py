@@ -2,7 +2,6 @@
 
 import dataclasses
 import logging
-import math
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ from kinhash.arguments import check_integer, check_number
 from kinhash.arrays import Array, Labels, Matrix
 from kinhash.codes import MAX_BITS
 from kinhash.encoders import Encoder
-from kinhash.errors import CollapseWarning, InvalidInputError, warn
+from kinhash.errors import InvalidInputError
 from kinhash.labels import label_array
 from kinhash.methods.networks.schedule import check_torch
 from kinhash.methods.parts.class_probabilities import (
@@ -20,11 +19,17 @@ from kinhash.methods.parts.class_probabilities import (
     fit_class_probabilities,
 )
 from kinhash.methods.parts.class_words import sparse_words
-from kinhash.methods.parts.confusable_words import class_words, confusable, confusion
+from kinhash.methods.parts.confusable_words import confusion
 from kinhash.methods.parts.landmarks import fit_vectors_alone, usual_bucket_bits
 from kinhash.methods.parts.rank_bits import fit_rank_bits
 from kinhash.methods.parts.sharpening import best_temperature
 from kinhash.methods.parts.whitened_pairs import fit_pairs_alone
+from kinhash.methods.recipes.buckets import (
+    ONE_CLASS,
+    class_bucket,
+    n_bucket_bits,
+    warn_of_shared_codes,
+)
 from kinhash.methods.recipes.parameters import StrongParameters
 from kinhash.methods.standardisation import check_varies, standardisation
 from kinhash.methods.supervision.rows import from_labels, membership
@@ -34,11 +39,8 @@ from kinhash.progress import progress_bar
 logger = logging.getLogger(__name__)
 
 GAMMA = 1.0  # sharpness of Gaussian units, as ClassCode has it
-# So sharp that the bucket is the word of the likeliest class.
-ONE_CLASS = 0.02
 MAX_UNLABELLED = 20_000  # rows that are looked at
 TAG_BITS = 2  # active bits of a tag's word
-MUCH_SHARED = 0.2  # of the codes of two classes
 
 
 @dataclasses.dataclass(frozen=True)
@@ -87,8 +89,8 @@ def fit_strong(
         return _from_vectors(settings, X, mean, scale)
     source = from_labels(y, X.shape[0])
     targets = membership(source)
-    n_bucket_bits = _n_bucket_bits(settings, targets.shape[1])
-    n_rank_bits = settings.n_bits - n_bucket_bits
+    length = n_bucket_bits(settings.n_bits, settings.n_rank_bits, targets.shape[1])
+    n_rank_bits = settings.n_bits - length
     if n_rank_bits and settings.transfer < 1:
         check_torch("cpu")
     with progress_bar(f"SparseHash, {settings.n_bits} bits", shown=settings.verbose) as report:
@@ -101,8 +103,8 @@ def fit_strong(
             gamma=GAMMA,
             seed=settings.seed,
         )
-        words, temperature = _words(settings, n_bucket_bits, fitted, source)
-        rank = RankBits(np.zeros((0, fitted.W.shape[1])), np.zeros((0, len(fitted.W))), np.zeros(0))
+        words, temperature = _words(settings, length, fitted, source)
+        rank = RankBits.none(fitted.W.shape[1], len(fitted.W))
         if n_rank_bits:
             rank = fit_rank_bits(
                 fitted,
@@ -114,7 +116,9 @@ def fit_strong(
             )
     encoder = fitted.rank_encoder(words, temperature, rank)
     if isinstance(source, LabelSource):
-        _warn_of_shared_codes(fitted, source, label_array("`y`", y))
+        first = np.unique(source.labels, return_index=True)[1]
+        names = label_array("`y`", y).reshape(-1)[first]
+        warn_of_shared_codes(_counts(fitted, source), names)
     return StrongFit(encoder, [_record(fitted, temperature)])
 
 
@@ -130,47 +134,28 @@ def _record(fitted: ClassProbabilities, temperature: float) -> dict[str, Any]:
 
 def _words(
     settings: StrongParameters,
-    n_bucket_bits: int,
+    length: int,
     fitted: ClassProbabilities,
     source: LabelSource | TagSource,
 ) -> tuple[Array, float]:
     """Return the bits of each class, and how sharp the probabilities behind them are.
 
-    The bits are `(1, n_classes, n_bucket_bits)`: of one level.
+    The bits are `(1, n_classes, length)`: of one level.
     """
     rng = np.random.default_rng(settings.seed)
     n_classes = len(fitted.W)
     if isinstance(source, TagSource):
-        n_active = min(TAG_BITS, n_bucket_bits)
-        words = sparse_words(n_classes, n_bucket_bits, n_active, rng)[None]
+        n_active = min(TAG_BITS, length)
+        words = sparse_words(n_classes, length, n_active, rng)[None]
         targets = membership(source)[fitted.rows]
         return words, best_temperature(fitted.left_out_probabilities, targets, words)
-    predicted = fitted.logits.argmax(axis=1)
-    counts = confusion(source.labels[fitted.rows], predicted, n_classes)
-    words, n_amiss = class_words(confusable(counts), n_bucket_bits, rng)
-    if n_amiss:
-        better = math.ceil(_roomy(n_classes) * settings.n_bits / n_bucket_bits)
-        warn(
-            f"{n_bucket_bits} bucket bits have no room for {n_classes} classes: {n_amiss} pairs "
-            f"of classes are found together, or not, against what is best. n_bits={better} has.",
-            UserWarning,
-        )
+    words = class_bucket(_counts(fitted, source), length, settings.n_bits, rng)
     return words[None], ONE_CLASS
 
 
-def _n_bucket_bits(settings: StrongParameters, n_classes: int) -> int:
-    """Return the length of the bucket: two bits for each class if that leaves the most to rank."""
-    n_bits = settings.n_bits
-    if settings.n_rank_bits is not None:
-        return n_bits - settings.n_rank_bits
-    if _roomy(n_classes) <= 3 * n_bits // 8:
-        return _roomy(n_classes)
-    return min(n_bits, max(n_bits // 4, math.ceil(math.log2(n_classes)) + 1))
-
-
-def _roomy(n_classes: int) -> int:
-    """Return in how many bits each class has two of its own."""
-    return 2 * n_classes
+def _counts(fitted: ClassProbabilities, source: LabelSource) -> Array:
+    predicted = fitted.logits.argmax(axis=1)
+    return confusion(source.labels[fitted.rows], predicted, len(fitted.W))
 
 
 def _seen(fitted: ClassProbabilities, unlabelled: Matrix, settings: StrongParameters) -> Array:
@@ -178,34 +163,6 @@ def _seen(fitted: ClassProbabilities, unlabelled: Matrix, settings: StrongParame
     rng = np.random.default_rng(settings.seed)
     rows = np.sort(rng.permutation(unlabelled.shape[0])[:MAX_UNLABELLED])
     return fitted.seen(unlabelled[rows])
-
-
-def _warn_of_shared_codes(fitted: ClassProbabilities, source: LabelSource, given: Array) -> None:
-    """Warn of classes whose rows, when they are left out, most often get the code of another."""
-    labels, predicted = source.labels[fitted.rows], fitted.logits.argmax(axis=1)
-    counts = confusion(labels, predicted, len(fitted.W))
-    of_class = given.reshape(-1)[np.unique(source.labels, return_index=True)[1]].tolist()
-    names = [str(name) for name in of_class]
-    if len(set(names)) < len(names):  # 1 and "1"
-        names = [repr(name) for name in of_class]
-    shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
-    told: dict[frozenset[int], str] = {}
-    for own in np.flatnonzero(counts.sum(axis=1)).tolist():
-        other = int(counts[own].argmax())
-        if counts[own, other] <= counts[own, own]:
-            continue
-        both = float(np.minimum(shares[own], shares[other]).sum())
-        text = f"{names[own]} and {names[other]} share {both:.0%} of their codes"
-        if both < MUCH_SHARED:  # the rows of the other one are elsewhere themselves
-            text = f"{shares[own, other]:.0%} of {names[own]} have the code of {names[other]}"
-        told.setdefault(frozenset({own, other}), text)
-    if told:
-        more = f", and {len(told) - 3} more" if len(told) > 3 else ""
-        warn(
-            f"{'; '.join([*told.values()][:3])}{more}: these vectors do not tell them apart. Add "
-            "rows of them, use other vectors, or give them one label.",
-            CollapseWarning,
-        )
 
 
 def _from_vectors(settings: StrongParameters, X: Matrix, mean: Array, scale: Array) -> StrongFit:

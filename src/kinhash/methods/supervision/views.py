@@ -18,10 +18,11 @@ from kinhash.errors import InvalidInputError, unknown_name
 from kinhash.labels import check_complete, joined, label_array, missing_rows
 from kinhash.methods.modalities.modality import Modality, check_paired
 from kinhash.methods.supervision.rows import from_labels, nearest
-from kinhash.pairs import Pairs, PairSource, Source, Views
+from kinhash.pairs import LabelSource, Pairs, PairSource, Source, TagSource, Views
 
 Listed = tuple[Array, Array, Array]  # view, view, whether they are similar
 
+_WITHOUT = ", or leave `y` out"
 _UNPAIRED = ", or give labels for each: y={'image': ..., 'text': ...}"
 
 
@@ -53,15 +54,12 @@ def view_source(
     starts = np.cumsum([0, *(modality.n_rows for modality in modalities.values())])
     source: Source
     if y is not None:
-        else_ = ", or leave `y` out"
-        stacked = _stacked_labels(modalities, y)
-        labelled = from_labels(stacked, len(present), else_=else_, needed=present)
-        source = dataclasses.replace(labelled, units=np.flatnonzero(present))
+        source, _ = label_views(modalities, y)
         n_rows = {modality.n_rows for modality in modalities.values()}
         if len(n_rows) == 1 and not (isinstance(y, Mapping) and len(y) > 1):  # rows are paired
             of_items = next(iter(y.values())) if isinstance(y, Mapping) else y
             there = np.asarray(present.reshape(len(modalities), -1).any(axis=0))
-            items = from_labels(of_items, n_rows.pop(), else_=else_, needed=there)
+            items = from_labels(of_items, n_rows.pop(), else_=_WITHOUT, needed=there)
             items = dataclasses.replace(items, units=np.flatnonzero(there))
             return Views(source, starts, items=items, present=present)
     else:
@@ -75,6 +73,26 @@ def view_source(
             listed = _pairs_of_items(modalities, pairs)
         source = _from_views(listed, present)
     return Views(source, starts)
+
+
+def label_views(
+    modalities: Mapping[str, Modality], y: Labels | Mapping[str, Any]
+) -> tuple[LabelSource | TagSource, Matrix]:
+    """Return the source for the labels of all views, and the labels as they were given.
+
+    Views that are there are dealt.
+
+    Args:
+        modalities: By name.
+        y: As `view_source` takes it.
+
+    Raises:
+        InvalidInputError: The labels cannot be used.
+    """
+    present = np.concatenate([modality.present for modality in modalities.values()])
+    stacked = _stacked_labels(modalities, y)
+    source = from_labels(stacked, len(present), else_=_WITHOUT, needed=present)
+    return dataclasses.replace(source, units=np.flatnonzero(present)), stacked
 
 
 def _stacked_labels(modalities: Mapping[str, Modality], y: Labels | Mapping[str, Any]) -> Matrix:

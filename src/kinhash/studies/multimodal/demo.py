@@ -43,7 +43,6 @@ def run_multimodal_demo(
     force: bool = False,
     report: Report | None = None,
     n_bits: int = 64,
-    max_steps: int | None = None,
 ) -> DemoResult:
     """Train sparse and dense codes for pictures of digits and made-up words, and compare them.
 
@@ -54,7 +53,6 @@ def run_multimodal_demo(
         force: Overwrite those two files.
         report: Called with (steps done, steps in all, what comes next).
         n_bits: Length of the codes.
-        max_steps: Most training batches; the method's own default if left at None.
 
     Raises:
         InvalidInputError: The files exist and `force` is not set, or `out` cannot be written.
@@ -66,8 +64,6 @@ def run_multimodal_demo(
     data = load(DATA)
     part = data.split(seed)
     ours = MultimodalSparseHash(n_bits=n_bits, seed=seed)
-    if max_steps is not None:
-        ours.set_params(max_steps=max_steps)
     methods: dict[str, MultimodalMethod] = {
         CMSSH.__name__: CMSSH(n_bits=n_bits, seed=seed),
         OURS: ours,

@@ -1,0 +1,91 @@
+"""The bucket of the strong recipe: how long it is, the words of classes, what to warn of."""
+
+import math
+
+import numpy as np
+
+from kinhash.arrays import Array
+from kinhash.errors import CollapseWarning, warn
+from kinhash.methods.parts.arranged_words import arranged
+from kinhash.methods.parts.confusable_words import class_words, confusable
+
+# So sharp that the bucket is the word of the likeliest class.
+ONE_CLASS = 0.02
+MUCH_SHARED = 0.2  # of the codes of two classes
+
+
+def n_bucket_bits(n_bits: int, n_rank_bits: int | None, n_classes: int) -> int:
+    """Return the length of the bucket: two bits for each class if that leaves the most to rank."""
+    if n_rank_bits is not None:
+        return n_bits - n_rank_bits
+    if _roomy(n_classes) <= 3 * n_bits // 8:
+        return _roomy(n_classes)
+    return min(n_bits, max(n_bits // 4, math.ceil(math.log2(n_classes)) + 1))
+
+
+def class_bucket(
+    counts: Array,
+    n_bucket_bits: int,
+    n_bits: int,
+    rng: np.random.Generator,
+    *,
+    alike: Array | None = None,
+) -> Array:
+    """Return the word of each class, uint8 `(n_classes, n_bucket_bits)`.
+
+    Args:
+        counts: `(n_classes, n_classes)`, rows left out by true and predicted class.
+        n_bucket_bits: Length of the words.
+        n_bits: Length of the whole code.
+        rng: Draws candidates.
+        alike: `(n_classes, n_classes)`: beyond radius 2, too, the larger the nearer; or None.
+
+    Warns:
+        UserWarning: There is no room for that many classes; says what has.
+    """
+    found = confusable(counts)
+    words, n_amiss = class_words(found, n_bucket_bits, rng)
+    if n_amiss:
+        better = math.ceil(_roomy(len(counts)) * n_bits / n_bucket_bits)
+        warn(
+            f"{n_bucket_bits} bucket bits have no room for {len(counts)} classes: {n_amiss} pairs "
+            f"of classes are found together, or not, against what is best. n_bits={better} has.",
+            UserWarning,
+        )
+    return words if alike is None else arranged(words, found, alike, rng)
+
+
+def warn_of_shared_codes(counts: Array, names: Array, *, where: str = "") -> None:
+    """Warn of classes whose rows, when they are left out, most often get the code of another.
+
+    Args:
+        counts: As `class_bucket` takes them.
+        names: What the user calls the classes.
+        where: What the message begins with.
+    """
+    texts = [str(name) for name in names.tolist()]
+    if len(set(texts)) < len(texts):  # 1 and "1"
+        texts = [repr(name) for name in names.tolist()]
+    shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+    told: dict[frozenset[int], str] = {}
+    for own in np.flatnonzero(counts.sum(axis=1)).tolist():
+        other = int(counts[own].argmax())
+        if counts[own, other] <= counts[own, own]:
+            continue
+        both = float(np.minimum(shares[own], shares[other]).sum())
+        text = f"{texts[own]} and {texts[other]} share {both:.0%} of their codes"
+        if both < MUCH_SHARED:  # the rows of the other one are elsewhere themselves
+            text = f"{shares[own, other]:.0%} of {texts[own]} have the code of {texts[other]}"
+        told.setdefault(frozenset({own, other}), text)
+    if told:
+        more = f", and {len(told) - 3} more" if len(told) > 3 else ""
+        warn(
+            f"{where}{'; '.join([*told.values()][:3])}{more}: these vectors do not tell them "
+            "apart. Add rows of them, use other vectors, or give them one label.",
+            CollapseWarning,
+        )
+
+
+def _roomy(n_classes: int) -> int:
+    """Return in how many bits each class has two of its own."""
+    return 2 * n_classes
