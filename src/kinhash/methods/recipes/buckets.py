@@ -7,7 +7,7 @@ import numpy as np
 from kinhash.arrays import Array
 from kinhash.errors import CollapseWarning, warn
 from kinhash.methods.parts.arranged_words import arranged
-from kinhash.methods.parts.confusable_words import class_words, confusable
+from kinhash.methods.parts.confusable_words import WORD_BITS, class_words, confusable
 
 # So sharp that the bucket is the word of the likeliest class.
 ONE_CLASS = 0.02
@@ -15,12 +15,26 @@ MUCH_SHARED = 0.2  # of the codes of two classes
 
 
 def n_bucket_bits(n_bits: int, n_rank_bits: int | None, n_classes: int) -> int:
-    """Return the length of the bucket: two bits for each class if that leaves the most to rank."""
+    """Return the length of the bucket: two bits for each class if that leaves the most to rank.
+
+    Else a quarter of the code, or up to half of it until the words of all classes have room.
+    """
     if n_rank_bits is not None:
         return n_bits - n_rank_bits
     if _roomy(n_classes) <= 3 * n_bits // 8:
         return _roomy(n_classes)
-    return min(n_bits, max(n_bits // 4, math.ceil(math.log2(n_classes)) + 1))
+    length = max(n_bits // 4, math.ceil(math.log2(n_classes)) + 1)
+    while length < n_bits // 2 and not _has_room(n_classes, length):
+        length += 1
+    return min(n_bits, length)
+
+
+def _has_room(n_classes: int, n_bits: int) -> bool:
+    """Return whether there surely are that many words of one weight that differ in 4 bits or more.
+
+    Graham and Sloane, *Lower bounds for constant weight codes* (1980): C(n, w) / n of weight w.
+    """
+    return any(math.comb(n_bits, w) >= n_classes * n_bits for w in WORD_BITS)
 
 
 def class_bucket(
