@@ -74,21 +74,14 @@ def compared(experiment):
 def modal_results(experiment):
     """Return what each row of an experiment with several modalities reached, likewise."""
     records = read_records(experiment["records"])
-    name = experiment["dataset"]
-    return {
-        protocol.name: [
-            Compared(
-                row,
-                settings,
-                [
-                    records[record_key(settings, seed, protocol.name)]
-                    for seed in experiment["seeds"]
-                ],
-            )
-            for row, settings in multimodal_protocols.plan(name).items()
-        ]
-        for protocol in multimodal_protocols.PROTOCOLS[name]
-    }
+    name, results = experiment["dataset"], {}
+    for protocol in multimodal_protocols.PROTOCOLS[name]:
+        found = results[protocol.name] = []
+        for row, settings in multimodal_protocols.plan(name).items():
+            keys = [record_key(settings, seed, protocol.name) for seed in experiment["seeds"]]
+            if all(key in records for key in keys):
+                found.append(Compared(row, settings, [records[key] for key in keys]))
+    return results
 
 
 def modal_parts(experiment, results):
@@ -97,6 +90,10 @@ def modal_parts(experiment, results):
     for protocol in multimodal_protocols.PROTOCOLS[name]:
         rows = results[protocol.name]
         parts += [f"### {protocol.name.capitalize()} of {name}\n", f"{protocol.about}\n"]
+        shown = {one.name for one in rows}
+        missing = [row for row in multimodal_protocols.plan(name) if row not in shown]
+        if missing:
+            parts.append(f"Not run yet with all seeds: {'; '.join(missing)}.\n")
         for search in multimodal.searches(rows):
             spread = multimodal.largest_spread(protocol, rows, search)
             said = [

@@ -510,7 +510,7 @@ def test_the_first_screen_of_the_readme_is_short():
     assert len(quickstart.replace("\n\n", "\n").splitlines()) == 8
     results = text[text.index("<!-- results:start -->") : text.index("<!-- results:end -->")]
     assert len(re.findall(r"^\| ", results, re.MULTILINE)) <= 1 + 6
-    assert "| ClassCode |" in results
+    assert "| ClassCode, levels 3 |" in results
     assert text.index("![") < text.index("## Two commands")
 
 
