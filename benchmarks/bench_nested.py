@@ -83,7 +83,7 @@ def _real(name):
 
     data = load("cifar10", features="gist")
     part = data.split(seed=0)
-    bucket = ClassCode(levels=3) if name == "real-classes" else SparseHash(margin=7)
+    bucket = ClassCode(levels=3) if name == "real-classes" else SparseHash(recipe="paper", margin=7)
     model = Nested(bucket, NNHash(), n_bits=2 * N_BITS, n_rank_bits=N_BITS)
     codes = model.fit(data.vectors[part.train], data.labels[part.train]).encode(data.vectors)
     about = (

@@ -88,7 +88,7 @@ def _real(name):
     settings = REAL[name]
     data = load("cifar10", features="gist")
     part = data.split(seed=0)
-    model = SparseHash(n_bits=64, **settings)
+    model = SparseHash(n_bits=64, recipe="paper", **settings)
     codes = model.fit(data.vectors[part.train], data.labels[part.train]).encode(data.vectors)
     said = ", ".join(f"{key}={value}" for key, value in settings.items())
     about = (
