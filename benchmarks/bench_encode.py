@@ -8,8 +8,9 @@ runs, so only their ratio means anything. The codes are checked against the NumP
 
 Then maps to 64 bits against the one product that costs most: 1,280 numbers, linearly, as a share
 of the rate of `X @ W.T` with 64 columns; 384 numbers through a kernel with 1,000 anchors, as a
-share of the rate of `X @ anchors.T`. One thread, the fastest of alternating runs in processor
-time, which other programs disturb least. `--maps` measures only these.
+share of the rate of `X @ anchors.T`; "class rank" is what SparseHash learns. One thread, the
+fastest of alternating runs in processor time, which other programs disturb least. `--maps`
+measures only these.
 """
 
 import argparse
@@ -23,9 +24,11 @@ from threadpoolctl import threadpool_limits
 from kinhash import _native
 from kinhash.encoders import (
     ClassLevelsEncoder,
+    ClassRankEncoder,
     Encoder,
     IstaEncoder,
     KernelClassLevelsEncoder,
+    KernelClassRankEncoder,
     KernelEncoder,
     LinearEncoder,
     unit_length,
@@ -34,6 +37,7 @@ from kinhash.encoders import (
 N_ROWS = 60_000
 N_MAP_ROWS = 4096
 N_BITS, N_ANCHORS, N_CLASSES, N_LEVELS = 64, 1000, 10, 3
+N_RANK_BITS = N_BITS - 2 * N_CLASSES  # of SparseHash with nothing set
 
 
 def random_encoder(rng, n_features, n_bits):
@@ -93,11 +97,23 @@ def maps(rng):
         "class_codes": (rng.random((N_LEVELS, N_CLASSES, N_BITS)) < 0.1).astype(np.uint8),
         "exclusive": True,
     }
+    rank = {
+        "bias": floats(N_CLASSES + N_RANK_BITS),
+        "class_codes": np.repeat(np.eye(N_CLASSES, dtype=np.uint8), 2, axis=1)[None],
+        "exclusive": True,
+        "G": floats(N_RANK_BITS, N_CLASSES),
+        "temperature": 0.02,
+        "unit_rows": False,
+    }
     kernel = {"anchors": floats(N_ANCHORS, 384), "gamma": 1 / 384}
     wide, narrow = floats(N_BITS, 1280), floats(N_CLASSES, 1280)
     return {
         "linear": (LinearEncoder(**common(1280), W=wide, bias=floats(N_BITS)), wide),
         "class levels": (ClassLevelsEncoder(**common(1280), W=narrow, **levels), wide),
+        "class rank": (
+            ClassRankEncoder(**common(1280), W=floats(N_CLASSES + N_RANK_BITS, 1280), **rank),
+            wide,
+        ),
         "kernel": (
             KernelEncoder(
                 **common(384), **kernel, W=floats(N_BITS, N_ANCHORS), bias=floats(N_BITS)
@@ -107,6 +123,15 @@ def maps(rng):
         "kernel class levels": (
             KernelClassLevelsEncoder(
                 **common(384), **kernel, W=floats(N_CLASSES, N_ANCHORS), **levels
+            ),
+            kernel["anchors"],
+        ),
+        "kernel class rank": (
+            KernelClassRankEncoder(
+                **common(384),
+                **kernel,
+                W=floats(N_CLASSES + N_RANK_BITS, N_ANCHORS),
+                **rank,
             ),
             kernel["anchors"],
         ),

@@ -262,30 +262,6 @@ def _alone_cell(column, measured):
     return f"{statistics.fmean(shares):.1f} ± {statistics.pstdev(shares):.1f}"
 
 
-UNLABELLED = """## With unlabelled vectors
-
-`SparseHash().fit(X, y, unlabelled=Z)`, Z the database less its training rows, never its labels:
-`python experiments/unlabelled.py`. Means ± standard deviations over 5 seeds, in percent; without
-them see "nested".
-"""
-
-
-def unlabelled():
-    """Return the table of fits with further vectors."""
-    groups = {}
-    for line in (HERE / "results" / "unlabelled.jsonl").read_text(encoding="utf-8").splitlines():
-        record = json.loads(line)
-        groups.setdefault(record["dataset"], []).append(record["metrics"])
-    columns = ("map", "mp@10", "f1@r2", "f1@r0")
-    titles = [title(column) for column in columns]
-    lines = [f"| data | {' | '.join(titles)} |", "|" + "---|" * (1 + len(titles))]
-    for dataset, measured in sorted(groups.items()):
-        if len(measured) == ALONE_SEEDS:
-            cells = [_alone_cell(column, measured) for column in columns]
-            lines.append(f"| {dataset} | {' | '.join(cells)} |")
-    return [UNLABELLED, "\n".join(lines) + "\n"]
-
-
 def page():
     """Return the whole page."""
     parts = [INTRO]
@@ -298,7 +274,7 @@ def page():
         ]
         for experiment in experiments:
             parts += section(path, experiment, has_title=len(experiments) > 1)
-    return "\n".join([*parts, *unlabelled(), *alone()]).rstrip() + "\n"
+    return "\n".join([*parts, *alone()]).rstrip() + "\n"
 
 
 def insert(text):

@@ -69,8 +69,9 @@ def files(tmp_path_factory, digits):
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr("kinhash.training.rank_bits.N_STEPS", 5)
         patched.setattr("kinhash.methods.parts.class_probabilities.N_UNITS", 20)
+        patched.setattr("kinhash.methods.parts.class_probabilities.WORTH_RIGHT", np.inf)
         for name, worth in (("class-rank", 0.0), ("kernel-class-rank", np.inf)):
-            patched.setattr("kinhash.methods.parts.class_probabilities.WORTH_UNITS", worth)
+            patched.setattr("kinhash.methods.parts.class_probabilities.WORTH_LOSS", worth)
             SparseHash(n_bits=12).fit(X, y % 2).save(folder / name)
     for name, method in (
         ("kernel-ista", MultimodalSparseHash(12, recipe="paper", max_steps=20, n_anchors=15)),

@@ -64,6 +64,7 @@ def test_records_of_nested_codes_are_of_one_order(tmp_path, data, monkeypatch):
     assert made["nested"]["stored_bits"] == 40
 
 
+LSH_FIT = LSH.fit
 NESTED = {
     "method": "nested",
     "n_bits": 20,
@@ -93,6 +94,22 @@ def test_with_training_items_apart_only_the_rest_is_searched(data):
     assert made["split_hash"] == split_hash(rest)
     expected = evaluate_method(LSH(8, seed=1), data, rest, radii=(0, 1, 2))
     assert made["metrics"] == expected.metrics
+
+
+def test_unlabelled_rows_are_the_database_without_training_rows(data, monkeypatch):
+    seen = {}
+
+    def fit(self, X, y=None, unlabelled=None):
+        seen.update(X=X, unlabelled=unlabelled)
+        return LSH_FIT(self, X, y)
+
+    monkeypatch.setattr(LSH, "fit", fit)
+    made = record(None, data, LSH8 | {"unlabelled": "database"}, 1)
+    part = data.split(1)
+    assert np.array_equal(seen["X"], data.vectors[part.train])
+    rest = np.setdiff1d(part.database, part.train)
+    assert np.array_equal(seen["unlabelled"], data.vectors[rest])
+    assert made["settings"]["unlabelled"] == "database"
 
 
 def test_an_interrupted_record_leaves_nothing(tmp_path, data, monkeypatch):

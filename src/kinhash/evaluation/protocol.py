@@ -48,6 +48,7 @@ def evaluate_method(
     radii: Sequence[int] = (0, 2),
     at: Sequence[int] = (10, 5000),
     order: Order = "nested",
+    unlabelled: bool = False,
 ) -> Evaluation:
     """Fit `method` on `part.train` and measure searching `part.database` with `part.query`.
 
@@ -62,6 +63,8 @@ def evaluate_method(
         radii: Inclusive distances at which precision and recall are measured.
         at: Ranking lengths at which average precision and precision are measured.
         order: Of rankings by codes with rank bits, as `kinhash.metrics.evaluate_codes` takes it.
+        unlabelled: Give a method that learns from labels the other vectors of `part.database`,
+            too, as the `unlabelled` of its `fit`.
 
     Raises:
         InvalidInputError: A query is also in `train` or `database`, a part is empty or goes beyond
@@ -77,7 +80,10 @@ def evaluate_method(
     """
     labels, vectors = _checked_labels(data, part), vectors_of(data)
     start = time.perf_counter()
-    if learns_from_labels(method):
+    if unlabelled:
+        others = np.setdiff1d(part.database, part.train)
+        method.fit(vectors[part.train], labels[part.train], unlabelled=vectors[others])
+    elif learns_from_labels(method):
         method.fit(vectors[part.train], labels[part.train])
     else:
         method.fit(vectors[part.database])

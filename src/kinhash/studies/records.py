@@ -63,6 +63,7 @@ N_NEIGHBOURS = 10
 N_TIMED = 3
 
 L2 = "l2"
+UNLABELLED = "unlabelled"  # in settings: "database", for methods that learn from labels
 RAW: dict[str, str] = {L2: "L2", "cosine": "cosine"}
 """No methods but metrics, with their names in tables: rankings of vectors, which have no codes."""
 
@@ -86,7 +87,8 @@ def record(
         file: Where records are kept, made if needed; None keeps nothing.
         data: The data set.
         settings: The method's name in `METHODS` or its import path, or "l2" or "cosine" for ranking
-            by the vectors themselves, and parameters that differ from its defaults.
+            by the vectors themselves, and parameters that differ from its defaults. With
+            `UNLABELLED`, it is also given the database's vectors without their labels.
         seed: Of the split and of the method.
         protocol: "paper" (`Dataset.split`), "apart" (the same, but the items that were trained on
             are not searched) or "unseen" (the mean over `unseen_class_splits`).
@@ -239,7 +241,15 @@ def _evaluated(
     method = built(settings, seed, METHODS)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConstantColumnWarning)
-        found = evaluate_method(method, data, part, radii=RADII, at=AT, order=order)
+        found = evaluate_method(
+            method,
+            data,
+            part,
+            radii=RADII,
+            at=AT,
+            order=order,
+            unlabelled=settings.get(UNLABELLED) == "database",
+        )
     made = {
         "metrics": found.metrics,
         "split_hash": found.split_hash,
@@ -298,7 +308,8 @@ def built(settings: Settings, seed: int, known: Mapping[str, type[Any]]) -> Any:
     Raises:
         InvalidInputError: The method, or one of its parameters, is unknown.
     """
-    name, parameters = settings["method"], {k: v for k, v in settings.items() if k != "method"}
+    name = settings["method"]
+    parameters = {k: v for k, v in settings.items() if k not in {"method", UNLABELLED}}
     if isinstance(name, str) and own_methods.is_path(name):
         parameters.pop("source", None)  # which only tells records of different sources apart
         own = own_methods.made(own_methods.load_class(name), name, parameters | {"seed": seed})

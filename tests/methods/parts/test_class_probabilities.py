@@ -49,7 +49,8 @@ def fitted(X, targets, **options):
 
 def with_inputs(monkeypatch, kind):
     """Let plain vectors, or units, be what is worth it."""
-    monkeypatch.setattr(class_probabilities, "WORTH_UNITS", 0.0 if kind == "plain" else np.inf)
+    monkeypatch.setattr(class_probabilities, "WORTH_LOSS", 0.0 if kind == "plain" else np.inf)
+    monkeypatch.setattr(class_probabilities, "WORTH_RIGHT", np.inf)
 
 
 @pytest.mark.parametrize("kind", ["plain", "units"])
@@ -202,6 +203,17 @@ def test_encoders_give_the_probabilities_of_the_regression(
     expected = found.inputs @ R.T + np.sqrt(probabilities(logits)) @ RANK.G.T + RANK.bias
     np.testing.assert_allclose(both.forward(X)[:, 8:], expected, atol=5e-3)
     assert np.array_equal(both.encode(X).to_dense(), levels.encode(X).to_dense())
+
+
+@pytest.mark.parametrize("exclusive", [True, False])
+def test_units_are_also_used_where_more_rows_are_classed_rightly(rng, exclusive, monkeypatch):
+    """A ring within a ring: no half-space tells them apart. Of tags, only the loss counts."""
+    angles, y = rng.uniform(0, 2 * np.pi, 300), rng.integers(2, size=300)
+    X = ((1 + 2 * y)[:, None] * np.stack([np.cos(angles), np.sin(angles)], 1)).astype(np.float32)
+    monkeypatch.setattr(class_probabilities, "WORTH_LOSS", 0.0)
+    assert (fitted(X, one_hot(y), exclusive=exclusive).units is not None) == exclusive
+    monkeypatch.setattr(class_probabilities, "WORTH_RIGHT", 3.0)  # half of them are right anyway
+    assert fitted(X, one_hot(y), exclusive=exclusive).units is None
 
 
 def test_sparse_rows_are_of_unit_length(rng):

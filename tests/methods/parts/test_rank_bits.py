@@ -93,6 +93,18 @@ def test_rows_without_labels_are_trained_on_too(fitted, monkeypatch):
     assert seen == [(250, 250, 250)]
 
 
+def test_directions_are_of_the_rows_without_labels_unless_they_are_few(fitted):
+    """Rows that vary along one input alone, far from the labelled ones."""
+    rows = np.tile(fitted.inputs[:1], (200, 1)) + 5
+    rows[:, 0] += np.linspace(-1, 1, 200, dtype=np.float32)
+    rank = bits_of(fitted, 1, transfer=1, unlabelled=rows)
+    along = np.abs(rank.R[0]) / np.linalg.norm(rank.R)
+    assert along[0] == pytest.approx(1, abs=1e-4)
+    assert (rows @ rank.R.T + rank.bias).mean() == pytest.approx(0, abs=1e-2)
+    few = bits_of(fitted, 1, transfer=1, unlabelled=rows[:199])
+    assert np.array_equal(few.R, bits_of(fitted, 1, transfer=1).R)
+
+
 def test_it_is_repeatable_by_seed(fitted):
     first, again, other = (bits_of(fitted, 6, seed=seed) for seed in (0, 0, 1))
     assert np.array_equal(first.R, again.R)

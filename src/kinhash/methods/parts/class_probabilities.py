@@ -29,8 +29,9 @@ N_UNITS = 2000
 MAX_VALUES = 2**28  # numbers in them, at most: sparse rows are dense while they are learned from
 FEWEST_ROWS = 10  # with fewer, what is left out says little about how sure to be
 USUAL_SLOPE = 5.0  # of logits over predictions, where it cannot be found
-# Units make encoding many times slower than the plain vectors, so they must be worth it.
-WORTH_UNITS = 0.95  # of the plain vectors' loss
+# Units make encoding many times slower than the plain vectors, so they must be worth it: by their
+# loss, or by how many rows they class rightly, as shares of the plain vectors'.
+WORTH_LOSS, WORTH_RIGHT = 0.95, 1.025
 SHRINKAGE = 1e-3  # of the biases of the calibration towards 0
 
 
@@ -220,23 +221,23 @@ def fit_class_probabilities(
         layer = units_at_rows(X, mean, scale, N_UNITS, gamma=gamma, seed=seed)
         lifted = layer(standard)
         found = _regression(lifted, Y, exclusive=exclusive)
-        if found[0] < WORTH_UNITS * best[0]:
+        right = found.n_right(Y) if exclusive else 0
+        if found.loss < WORTH_LOSS * best.loss or right > WORTH_RIGHT * best.n_right(Y):
             best, units, inputs = found, layer, lifted
-        loss, penalty, ridge, slope, shift = best
-        W, bias = ridge.weights(Y, penalty)
-        logits = slope * ridge.left_out(Y, penalty) + shift
+        ridge = best.ridge
+        W, bias = ridge.weights(Y, best.penalty)
     return ClassProbabilities(
         mean,
         scale,
         units,
         unit_rows,
-        W=slope * W,
-        bias=slope * bias + shift,
+        W=best.slope * W,
+        bias=best.slope * bias + best.shift,
         exclusive=exclusive,
-        penalty=penalty,
-        loss=loss,
+        penalty=best.penalty,
+        loss=best.loss,
         rows=rows,
-        logits=logits,
+        logits=best.logits,
         inputs=inputs,
         ridge=ridge,
     )
@@ -256,8 +257,24 @@ def _plain_scale(scale: Array, *, unit_rows: bool) -> float:
     return 1.0 if unit_rows else float(1 / np.sqrt(max(1, int(np.sum(scale > 0)))))
 
 
-def _regression(Z: Array, Y: Array, *, exclusive: bool) -> tuple[float, float, Ridge, float, Array]:
-    """Return the least loss on rows left out, its penalty, the regression, and its calibration."""
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Regression:
+    """The best regression on some inputs: logits are slope * prediction + shift."""
+
+    loss: float
+    penalty: float
+    ridge: Ridge
+    slope: float
+    shift: Array
+    logits: Array  # of rows left out
+
+    def n_right(self, Y: Array) -> int:
+        """Return how many rows have their class as the likeliest one, when they are left out."""
+        return int((self.logits.argmax(axis=1) == Y.argmax(axis=1)).sum())
+
+
+def _regression(Z: Array, Y: Array, *, exclusive: bool) -> _Regression:
+    """Return the regression, of all penalties, with the least loss on rows left out."""
     ridge = Ridge(Z)
     found = [
         (penalty, *calibration(ridge.left_out(Y, penalty), Y, exclusive=exclusive))
@@ -265,7 +282,8 @@ def _regression(Z: Array, Y: Array, *, exclusive: bool) -> tuple[float, float, R
     ]
     # Of equals the largest penalty, which comes first.
     penalty, loss, slope, shift = min(found, key=lambda one: one[1])
-    return loss, float(penalty), ridge, slope, shift
+    logits = slope * ridge.left_out(Y, penalty) + shift
+    return _Regression(loss, float(penalty), ridge, slope, shift, logits)
 
 
 def calibration(predicted: Array, Y: Array, *, exclusive: bool) -> tuple[float, float, Array]:

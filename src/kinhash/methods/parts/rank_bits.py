@@ -8,6 +8,7 @@ import numpy as np
 from kinhash.arrays import Array
 from kinhash.encoders.class_levels import probabilities
 from kinhash.methods.parts.class_probabilities import ClassProbabilities, RankBits
+from kinhash.methods.parts.ridge import Ridge
 from kinhash.methods.parts.rotation import MAX_ROTATION_ROWS, rotation
 from kinhash.progress import Report
 
@@ -38,7 +39,8 @@ def fit_rank_bits(
         n_bits: How many bits.
         transfer: Weight of the directions against the rest, 0 to 1: at 0 they only scatter unsure
             items, at 1 nothing else is left.
-        unlabelled: `(n, n_inputs)` inputs of further rows, or None.
+        unlabelled: `(n, n_inputs)` inputs of further rows, or None. The directions are theirs,
+            unless they are few.
         seed: Draws signs, rotations, batches.
         report: Told of progress.
     """
@@ -47,7 +49,7 @@ def fit_rank_bits(
         inputs = np.concatenate([inputs, unlabelled])
         logits = np.concatenate([logits, unlabelled @ fitted.W.T + fitted.bias])
     rng = np.random.default_rng(seed)
-    only = _only_directions(fitted, n_bits, rng)
+    only = _only_directions(fitted, n_bits, rng, unlabelled)
     if transfer == 1:
         return only
     rows = [_Rows(fitted, inputs, logits, only)]
@@ -153,20 +155,34 @@ def _spread(values: Array) -> _Spread:
     return _Spread((values - middle) / size, middle, size)
 
 
-def _only_directions(fitted: ClassProbabilities, n_bits: int, rng: np.random.Generator) -> RankBits:
-    directions = _directions(fitted, n_bits, rng)
-    bias = -(directions @ fitted.ridge.mean)
+def _only_directions(
+    fitted: ClassProbabilities,
+    n_bits: int,
+    rng: np.random.Generator,
+    unlabelled: Array | None = None,
+) -> RankBits:
+    """Return bits of directions alone: those along which the rows vary that will be searched.
+
+    Rows without labels stand for these, if they are not fewer than the others: what sets learned
+    classes apart says little about other classes.
+    """
+    if unlabelled is None or len(unlabelled) < len(fitted.inputs):
+        varied = fitted.ridge
+    else:
+        varied = Ridge(unlabelled)
+    directions = _directions(varied, n_bits, rng)
+    bias = -(directions @ varied.mean)
     return RankBits(directions, np.zeros((n_bits, len(fitted.W))), bias)
 
 
-def _directions(fitted: ClassProbabilities, n_bits: int, rng: np.random.Generator) -> Array:
+def _directions(varied: Ridge, n_bits: int, rng: np.random.Generator) -> Array:
     """Return directions along which the inputs vary by 1, `(n_bits, n_inputs)`.
 
     Where there are fewer principal directions than bits, they are rotated several times.
     """
-    principal = fitted.ridge.principal(n_bits)
-    rows = rng.permutation(len(fitted.inputs))[:MAX_ROTATION_ROWS]
-    projected = (fitted.inputs[np.sort(rows)] - fitted.ridge.mean) @ principal
+    principal = varied.principal(n_bits)
+    rows = rng.permutation(len(varied.Z))[:MAX_ROTATION_ROWS]
+    projected = varied.Z[np.sort(rows)] @ principal
     turned = []
     n_turned = 0
     while n_turned < n_bits:

@@ -13,6 +13,7 @@ from kinhash.encoders import Encoder
 from kinhash.errors import InvalidInputError
 from kinhash.labels import label_array
 from kinhash.methods.networks.schedule import check_torch
+from kinhash.methods.parts.arranged_words import affinity
 from kinhash.methods.parts.class_probabilities import (
     ClassProbabilities,
     RankBits,
@@ -149,7 +150,8 @@ def _words(
         words = sparse_words(n_classes, length, n_active, rng)[None]
         targets = membership(source)[fitted.rows]
         return words, best_temperature(fitted.left_out_probabilities, targets, words)
-    words = class_bucket(_counts(fitted, source), length, settings.n_bits, rng)
+    alike = affinity(fitted.left_out_probabilities())
+    words = class_bucket(_counts(fitted, source), length, settings.n_bits, rng, alike=alike)
     return words[None], ONE_CLASS
 
 
