@@ -1,3 +1,5 @@
+import warnings
+
 import numpy as np
 import pytest
 
@@ -25,3 +27,11 @@ def test_classes_that_share_their_codes_are_named_with_where():
     counts = np.array([[6, 4, 0], [7, 3, 0], [0, 0, 9]])
     with pytest.warns(CollapseWarning, match="^In 'image': b and a share 90% of their codes: the"):
         warn_of_shared_codes(counts, np.array(["a", "b", "c"]), where="In 'image': ")
+
+
+def test_classes_that_share_most_of_their_codes_are_named_though_each_has_its_own_commonest():
+    with pytest.warns(CollapseWarning, match="^a and b share 80% of their codes"):
+        warn_of_shared_codes(np.array([[6, 4], [4, 6]]), np.array(["a", "b"]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warn_of_shared_codes(np.array([[8, 2], [2, 8]]), np.array(["a", "b"]))

@@ -11,7 +11,7 @@ from kinhash.methods.parts.confusable_words import WORD_BITS, class_words, confu
 
 # So sharp that the bucket is the word of the likeliest class.
 ONE_CLASS = 0.02
-MUCH_SHARED = 0.2  # of the codes of two classes
+MUCH_SHARED, MOSTLY_SHARED = 0.2, 0.6  # of the codes of two classes
 
 
 def n_bucket_bits(n_bits: int, n_rank_bits: int | None, n_classes: int) -> int:
@@ -70,7 +70,9 @@ def class_bucket(
 
 
 def warn_of_shared_codes(counts: Array, names: Array, *, where: str = "") -> None:
-    """Warn of classes whose rows, when they are left out, most often get the code of another.
+    """Warn of classes whose rows, when they are left out, mostly get the codes of another.
+
+    Either another class's code is their commonest, or the two share most of their codes.
 
     Args:
         counts: As `class_bucket` takes them.
@@ -83,10 +85,11 @@ def warn_of_shared_codes(counts: Array, names: Array, *, where: str = "") -> Non
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     told: dict[frozenset[int], str] = {}
     for own in np.flatnonzero(counts.sum(axis=1)).tolist():
-        other = int(counts[own].argmax())
-        if counts[own, other] <= counts[own, own]:
-            continue
+        others = np.where(np.arange(len(counts)) == own, -1, counts[own])
+        other = int(others.argmax())
         both = float(np.minimum(shares[own], shares[other]).sum())
+        if counts[own, other] <= counts[own, own] and both < MOSTLY_SHARED:
+            continue
         text = f"{texts[own]} and {texts[other]} share {both:.0%} of their codes"
         if both < MUCH_SHARED:  # the rows of the other one are elsewhere themselves
             text = f"{shares[own, other]:.0%} of {texts[own]} have the code of {texts[other]}"
