@@ -25,7 +25,7 @@ def test_too_many_classes_are_said(rng):
 
 def test_classes_that_share_their_codes_are_named_with_where():
     counts = np.array([[6, 4, 0], [7, 3, 0], [0, 0, 9]])
-    with pytest.warns(CollapseWarning, match="^In 'image': b and a share 90% of their codes: the"):
+    with pytest.warns(CollapseWarning, match="^In 'image': a and b share 90% of their codes: the"):
         warn_of_shared_codes(counts, np.array(["a", "b", "c"]), where="In 'image': ")
 
 
