@@ -2,7 +2,7 @@
 
 import dataclasses
 import logging
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import scipy.optimize
@@ -92,26 +92,10 @@ class ClassProbabilities:
             class_codes: `(n_levels, n_classes, n_bits)` uint8.
             temperature: Below 1, probabilities get nearer to 0 and 1.
         """
-        W, bias = self._folded(self.W / temperature, self.bias / temperature)
+        arguments = self._arguments(self.W / temperature, self.bias / temperature, class_codes)
         if self.units is None:
-            return ClassLevelsEncoder(
-                self.mean,
-                self.scale,
-                W=W,
-                bias=bias,
-                class_codes=class_codes,
-                exclusive=self.exclusive,
-            )
-        return KernelClassLevelsEncoder(
-            self.mean,
-            self.scale,
-            W=W,
-            bias=bias,
-            class_codes=class_codes,
-            exclusive=self.exclusive,
-            anchors=self.units.centres,
-            gamma=self.units.gamma,
-        )
+            return ClassLevelsEncoder(**arguments)
+        return KernelClassLevelsEncoder(**arguments)
 
     def rank_encoder(
         self, class_codes: Array, temperature: float, rank: RankBits
@@ -123,45 +107,36 @@ class ClassProbabilities:
             temperature: Of the probabilities in it.
             rank: The maps behind the rank bits.
         """
-        W, bias = self._folded(
-            np.concatenate([self.W, rank.R]), np.concatenate([self.bias, rank.bias])
-        )
-        G = rank.G.astype(np.float32)
+        arguments = self._arguments(
+            np.concatenate([self.W, rank.R]), np.concatenate([self.bias, rank.bias]), class_codes
+        ) | {
+            "G": rank.G.astype(np.float32),
+            "temperature": temperature,
+            "unit_rows": self.unit_rows,
+        }
         if self.units is None:
-            return ClassRankEncoder(
-                self.mean,
-                self.scale,
-                W=W,
-                bias=bias,
-                class_codes=class_codes,
-                exclusive=self.exclusive,
-                G=G,
-                temperature=temperature,
-                unit_rows=self.unit_rows,
-            )
-        return KernelClassRankEncoder(
-            self.mean,
-            self.scale,
-            W=W,
-            bias=bias,
-            class_codes=class_codes,
-            exclusive=self.exclusive,
-            G=G,
-            temperature=temperature,
-            unit_rows=self.unit_rows,
-            anchors=self.units.centres,
-            gamma=self.units.gamma,
-        )
+            return ClassRankEncoder(**arguments)
+        return KernelClassRankEncoder(**arguments)
 
-    def _folded(self, W: Array, bias: Array) -> tuple[Array, Array]:
-        """Return float32 weights over what an encoder computes: standardised rows, or a kernel."""
-        if self.units is not None:
+    def _arguments(self, W: Array, bias: Array, class_codes: Array) -> dict[str, Any]:
+        """Return what all encoders take, with weights over what they compute.
+
+        That is standardised rows, or a kernel.
+        """
+        made: dict[str, Any] = {
+            "mean": self.mean,
+            "scale": self.scale,
+            "class_codes": class_codes,
+            "exclusive": self.exclusive,
+        }
+        if self.units is None:
+            W = W * _plain_scale(self.scale, unit_rows=self.unit_rows)
+        else:
             # The whitening goes into the weights, so that nothing is left but the kernel.
             bias = bias - W @ self.units.mean
             W = W @ self.units.whitening
-        else:
-            W = W * _plain_scale(self.scale, unit_rows=self.unit_rows)
-        return W.astype(np.float32), bias.astype(np.float32)
+            made |= {"anchors": self.units.centres, "gamma": self.units.gamma}
+        return made | {"W": W.astype(np.float32), "bias": bias.astype(np.float32)}
 
     def seen(self, X: Matrix) -> Array:
         """Return the inputs of rows of vectors, float32 `(n, n_inputs)`."""
