@@ -16,7 +16,7 @@ DEV := $(VENV)/.dev-$(MODULES)
 help:
 	@echo "make demo       train on built-in digits, write a page of pictures (a minute)"
 	@echo "make test       the tests, on any machine"
-	@echo "make test-data  the tests that need data sets"
+	@echo "make test-data  the tests that need data sets, databases and other engines"
 	@echo "make floors     a part of the tests with the lowest versions of all dependencies"
 	@echo "make wheel      a wheel in dist/, to install elsewhere"
 	@echo "make lint       formatting, lint, types, import contracts, spelling"
@@ -27,11 +27,12 @@ demo: $(DEMO)
 	$(BIN)/kinhash demo --out kinhash-demo --force
 
 test: $(DEV)
-	$(BIN)/python -m pytest -n auto -m 'not data'
+	$(BIN)/python -m pytest -n auto -m 'not data and not engine'
 
-# Needs data sets under $KINHASH_DATA or ~/.cache/kinhash; tests/prepare FOLDER links and installs them.
+# Needs data sets under $KINHASH_DATA or ~/.cache/kinhash, and engines such as PostgreSQL, whose
+# servers the tests start and stop themselves; tests/prepare FOLDER links and installs both.
 test-data: $(DEV)
-	$(BIN)/python -m pytest -n auto -m data
+	$(BIN)/python -m pytest -n auto -m 'data or engine'
 
 # The lowest versions that pyproject.toml states, all but torch, in an environment of their own.
 floors: $(BIN)/python
@@ -88,7 +89,7 @@ $(DEV): $(SOURCES) | $(BIN)/python
 .PHONY: sanitize
 sanitize: $(DEV)
 	$(INSTALL) nanobind cmake ninja
-	KINHASH_FUZZ_ROUNDS=40 native/sanitize/run $(BIN)/python -m pytest -q -m 'not data' tests/index
+	KINHASH_FUZZ_ROUNDS=40 native/sanitize/run $(BIN)/python -m pytest -q -m 'not data and not engine' tests/index
 
 # Instructions that this machine lacks: all kernels on an emulated processor (Debian, as root, minutes).
 .PHONY: emulate

@@ -1,7 +1,14 @@
 """Small data and a tiny trained model for the tests; and no silent skips in continuous checks."""
 
+import contextlib
 import os
+import secrets
+import shutil
+import socket
+import subprocess
+import tempfile
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +17,7 @@ from sklearn.datasets import load_digits
 from kinhash import SparseHash, datasets
 from kinhash.errors import InvalidInputError
 
+ENGINES = {"postgres"}  # fixtures that start what is not in the repository
 BUILT_IN = {"digits", "digits-words"}  # data sets that every machine has
 
 
@@ -57,6 +65,71 @@ def real_data():
             pytest.skip(str(error))
 
     return load
+
+
+@pytest.hookimpl(tryfirst=True)  # before -m chooses
+def pytest_collection_modifyitems(items):
+    """Mark each test that asks for an engine of this machine, so that none can be forgotten."""
+    for item in items:
+        if ENGINES & set(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.engine)
+
+
+@pytest.fixture(scope="session")
+def postgres():
+    """Start a PostgreSQL server of our own on loopback; give its URL, with a password."""
+    with tempfile.TemporaryDirectory(prefix="kinhash-postgres-") as folder, server(folder) as url:
+        yield url
+
+
+@contextlib.contextmanager
+def server(folder):
+    programs = next((Path(path).parent for path in postgres_programs()), None)
+    if programs is None:
+        pytest.skip(
+            "PostgreSQL was not found: looked for pg_ctl on the PATH and below "
+            "/usr/lib/postgresql. Install the package postgresql."
+        )
+    as_user = {}
+    if os.geteuid() == 0:  # PostgreSQL refuses to run as root
+        as_user = {"user": "postgres", "group": "postgres", "extra_groups": []}
+        shutil.chown(folder, "postgres", "postgres")
+
+    def call(program, *words):
+        done = subprocess.run(
+            [programs / program, *words],
+            cwd=folder,
+            env={"PATH": os.defpath, "LC_ALL": "C.UTF-8"},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE if program == "initdb" else subprocess.DEVNULL,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+            **as_user,
+        )
+        assert done.returncode == 0, f"{program}: {done.stdout or Path(folder, 'log').read_text()}"
+
+    password = secrets.token_hex(8)
+    secret = Path(folder, "password")
+    secret.write_text(password)
+    call("initdb", "-D", "data", "-U", "kinhash", "-A", "scram-sha-256", f"--pwfile={secret}")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    settings = f"-h 127.0.0.1 -p {port} -k {folder} -c fsync=off"
+    call("pg_ctl", "start", "-w", "-D", "data", "-l", "log", "-o", settings)
+    try:
+        yield f"postgresql://kinhash:{password}@127.0.0.1:{port}/postgres"
+    finally:
+        call("pg_ctl", "stop", "-w", "-m", "immediate", "-D", "data")
+
+
+def postgres_programs():
+    """Return the paths of pg_ctl, the newest version first."""
+    own = shutil.which("pg_ctl")
+    debian = Path("/usr/lib/postgresql").glob("*/bin/pg_ctl")
+    by_version = sorted(debian, key=lambda path: int(path.parts[4]), reverse=True)
+    return [*by_version, *([own] if own else [])]
 
 
 @pytest.fixture(scope="session")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kinhash.codes import Codes
+    from kinhash.engines import sql
     from kinhash.index.hamming import HammingIndex
     from kinhash.loading import load
     from kinhash.matches import Matches
@@ -24,6 +25,7 @@ __all__ = [
     "__version__",
     "compare",
     "load",
+    "sql",
 ]
 
 __version__ = importlib.metadata.version("kinhash")
@@ -39,9 +41,12 @@ _HOMES = {
     "compare": "kinhash.studies.side_by_side",
     "load": "kinhash.loading",
 }
+_MODULES = {"sql": "kinhash.engines.sql"}
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - whatever that name is
+    if name in _MODULES:
+        return importlib.import_module(_MODULES[name])
     if name not in _HOMES:
         raise AttributeError(f"module 'kinhash' has no attribute {name!r}")
     return getattr(importlib.import_module(_HOMES[name]), name)

@@ -1,0 +1,206 @@
+"""One text, each engine: the pairs and groups of `index/reference.py` on generated codes."""
+
+import contextlib
+import sqlite3
+
+import duckdb
+import numpy as np
+import pytest
+import scipy.sparse.csgraph
+
+from kinhash import Codes, sql
+from kinhash.engines.sql import literal
+from kinhash.index import reference
+
+
+class Engine:
+    """A connection, a table of codes at a time, and answers as sorted rows."""
+
+    def __init__(self, name, connection):
+        self.name, self.connection = name, connection
+
+    def create(self, table, layout, codes, ids):
+        columns = ", ".join(f"{column} BIGINT" for column in ("id", *layout.columns))
+        arrays = [np.asarray(ids), *layout.arrays(codes).values()]
+        rows = ", ".join(f"({', '.join(map(number, row))})" for row in zip(*arrays, strict=True))
+        cursor = self.connection.cursor()
+        cursor.execute(f"DROP TABLE IF EXISTS {table}")
+        cursor.execute(f"CREATE TEMPORARY TABLE {table} ({columns})")
+        if rows:
+            cursor.execute(f"INSERT INTO {table} VALUES {rows}")
+
+    def rows(self, text):
+        cursor = self.connection.cursor()
+        cursor.execute(text)
+        return [tuple(int(value) for value in row) for row in cursor.fetchall()]
+
+
+def number(value):
+    return literal(int(value) % 2**64)
+
+
+class OneCursor:
+    """DuckDB's cursors are connections of their own, with temporary tables of their own."""
+
+    def __init__(self, connection):
+        self.connection = connection
+
+    def cursor(self):
+        return self.connection
+
+
+@pytest.fixture(
+    scope="module", params=["duckdb", "sqlite", pytest.param("postgres", marks=pytest.mark.engine)]
+)
+def engine(request):
+    with contextlib.ExitStack() as stack:
+        if request.param == "duckdb":
+            connection = OneCursor(stack.enter_context(duckdb.connect()))
+            connection.connection.execute("SET threads = 1")
+        elif request.param == "sqlite":
+            connection = stack.enter_context(contextlib.closing(sqlite3.connect(":memory:")))
+        else:
+            psycopg = pytest.importorskip("psycopg")
+            url = request.getfixturevalue("postgres")
+            connection = stack.enter_context(psycopg.connect(url, autocommit=True))
+        yield Engine(request.param, connection)
+
+
+# Sets of codes, the same for all engines
+
+
+def random_codes(rng, n, n_bits, *, signed, n_rank_bits, n_active=4):
+    """Draw codes around few centres: some equal, some near, some empty."""
+    low = -1 if signed else 0
+    centres = np.zeros((3, n_bits), np.int8)
+    for centre in centres[1:]:
+        at = rng.choice(n_bits, min(n_bits, n_active), replace=False)
+        centre[at] = rng.choice([low, 1], len(at)) if signed else 1
+    dense = centres[rng.integers(0, 3, n)]
+    for row in dense:
+        at = rng.choice(n_bits, min(n_bits, rng.integers(0, 4)), replace=False)
+        row[at] = rng.integers(low, 2, len(at))
+    ranks = rng.integers(0, 2, (n, n_rank_bits)) if n_rank_bits else None
+    return Codes.from_dense(dense, signed=signed, rank=ranks)
+
+
+CASES = [
+    # n_bits of the bucket, signed, n_rank_bits
+    (1, False, 0),
+    (7, False, 3),
+    (24, True, 0),
+    (63, False, 64),
+    (64, False, 0),
+    (64, True, 5),
+    (65, False, 0),
+    (128, True, 70),
+    (256, False, 0),
+]
+
+
+@pytest.fixture(params=CASES, ids=lambda case: f"{case[0]}{'-signed' if case[1] else ''}-{case[2]}")
+def tables(request, engine):
+    """Two tables of codes in the engine, and what they hold."""
+    n_bits, signed, n_rank_bits = request.param
+    rng = np.random.default_rng(n_bits + signed)
+    items, others = (
+        random_codes(rng, n, n_bits, signed=signed, n_rank_bits=n_rank_bits) for n in (40, 25)
+    )
+    layout = sql.Layout.of(items)
+    ids = [rng.permutation(200)[: len(codes)] - 50 for codes in (items, others)]
+    engine.create("items", layout, items, ids[0])
+    engine.create("others", layout, others, ids[1])
+    return layout, (items, ids[0]), (others, ids[1])
+
+
+def item_pairs(left, right, radius):
+    """Return what a join of two tables must give, by comparing every two items."""
+    near = [reference.distances(left[0], right[0]), reference.rank_distances(left[0], right[0])]
+    with_rank = left[0].n_rank_bits > 0
+    rows = []
+    for i, j in np.argwhere(near[0] <= radius).tolist():
+        pair = (int(left[1][i]), int(right[1][j]), int(near[0][i, j]))
+        rows.append((*pair, int(near[1][i, j])) if with_rank else pair)
+    return sorted(rows, key=lambda row: (row[0], *row[2:], row[1]))
+
+
+def lowest_ids(codes, ids):
+    """Return the name of each item's code: the lowest id that has it."""
+    names = {}
+    for word, id_ in sorted(zip(map(bytes, codes.words), ids.tolist(), strict=True)):
+        names.setdefault(word, id_)
+    return [names[bytes(word)] for word in codes.words]
+
+
+@pytest.mark.parametrize(("radius", "by"), [(0, None), (1, None), (2, None), (3, None), (3, "chunks"), (5, None)])
+def test_two_tables_give_every_pair(engine, tables, radius, by):
+    layout, left, right = tables
+    options = {"right": "others", "radius": radius, "by": by, "dialect": engine.name}
+    expected = item_pairs(left, right, radius)
+    assert engine.rows(sql.join(layout, pairs="items", **options)) == expected
+    names = [dict(zip(ids.tolist(), lowest_ids(codes, ids), strict=True)) for codes, ids in (left, right)]
+    codes = {(names[0][row[0]], names[1][row[1]], row[2]) for row in expected}
+    assert sorted(engine.rows(sql.join(layout, **options))) == sorted(codes)
+
+
+@pytest.mark.parametrize(("radius", "by"), [(0, None), (1, None), (2, None), (3, None), (2, "chunks"), (4, None)])
+def test_a_table_with_itself_gives_each_pair_once(engine, tables, radius, by):
+    layout, items, _ = tables
+    options = {"radius": radius, "by": by, "dialect": engine.name}
+    expected = [row for row in item_pairs(items, items, radius) if row[0] < row[1]]
+    assert engine.rows(sql.join(layout, pairs="items", **options)) == expected
+    name = dict(zip(items[1].tolist(), lowest_ids(*items), strict=True))
+    codes = {(*sorted((name[row[0]], name[row[1]])), row[2]) for row in expected if row[2] > 0}
+    found = engine.rows(sql.join(layout, **options))
+    assert sorted((*sorted(row[:2]), row[2]) for row in found) == sorted(codes)
+
+
+@pytest.mark.parametrize("radius", [0, 1, 2, 4])
+def test_groups_are_connected_components(engine, tables, radius):
+    layout, (items, ids), _ = tables
+    near = reference.distances(items, items) <= radius
+    component = scipy.sparse.csgraph.connected_components(near, directed=False)[1]
+    expected = []
+    for number in range(component.max() + 1):
+        members = sorted(ids[component == number].tolist())
+        expected += [(members[0], member) for member in members if len(members) > 1]
+    text = sql.group(layout, radius=radius, dialect=engine.name)
+    assert engine.rows(text) == sorted(expected)
+
+
+def test_codes_have_their_lowest_id_and_how_many_items(engine, tables):
+    layout, (items, ids), _ = tables
+    name = lowest_ids(items, ids)
+    expected = {(own, name.count(own)) for own in name}
+    found = engine.rows(sql.codes(layout, dialect=engine.name))
+    assert sorted((row[0], row[-1]) for row in found) == sorted(expected)
+    words = [row[1:-1] for row in sorted(found)]
+    columns = {column: np.array(values, np.int64) for column, values in zip(layout.words, zip(*words, strict=True), strict=True)}
+    first = [ids.tolist().index(own) for own, _ in sorted(expected)]
+    assert np.array_equal(sql.Layout(layout.n_bucket_bits, signed=layout.signed).codes(columns).words, items.words[first])
+
+
+def test_many_equal_codes_are_one_code(engine):
+    codes = Codes.from_dense(np.tile([[1, 1, 0, 0]], (3000, 1)))
+    codes = Codes.concatenate([codes, Codes.from_dense([[1, 0, 0, 0], [0, 0, 0, 0]])])
+    layout = sql.Layout.of(codes)
+    engine.create("items", layout, codes, np.arange(3002))
+    found = engine.rows(sql.join(layout, radius=2, dialect=engine.name))
+    assert sorted(tuple(sorted(row[:2])) + row[2:] for row in found) == [(0, 3000, 1), (0, 3001, 2), (3000, 3001, 1)]
+
+
+def test_rows_without_a_code_match_nothing(engine):
+    layout = sql.Layout(3)
+    engine.create("items", layout, Codes.from_dense([[1, 0, 0], [1, 0, 0]]), [1, 2])
+    engine.connection.cursor().execute("INSERT INTO items VALUES (3, NULL), (4, NULL)")
+    text = sql.join(layout, radius=1, pairs="items", dialect=engine.name)
+    assert engine.rows(text) == [(1, 2, 0)]
+    assert engine.rows(sql.group(layout, dialect=engine.name)) == [(1, 1), (1, 2)]
+
+
+def test_an_empty_table_has_no_pairs(engine):
+    layout = sql.Layout(70)
+    engine.create("items", layout, Codes.from_dense(np.zeros((0, 70))), [])
+    for radius in (0, 2, 5):
+        assert engine.rows(sql.join(layout, radius=radius, pairs="items", dialect=engine.name)) == []
+        assert engine.rows(sql.group(layout, radius=radius, dialect=engine.name)) == []
