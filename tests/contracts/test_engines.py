@@ -27,7 +27,7 @@ class Engine:
         cursor.execute(f"DROP TABLE IF EXISTS {table}")
         cursor.execute(f"CREATE TEMPORARY TABLE {table} ({columns})")
         if rows:
-            cursor.execute(f"INSERT INTO {table} VALUES {rows}")
+            cursor.execute(f"INSERT INTO {table} VALUES {rows}")  # noqa: S608 - own numbers
 
     def rows(self, text):
         cursor = self.connection.cursor()
@@ -63,6 +63,7 @@ def engine(request):
             psycopg = pytest.importorskip("psycopg")
             url = request.getfixturevalue("postgres")
             connection = stack.enter_context(psycopg.connect(url, autocommit=True))
+            connection.execute("SET jit = off")  # compiling takes longer than these few rows
         yield Engine(request.param, connection)
 
 
@@ -132,18 +133,24 @@ def lowest_ids(codes, ids):
     return [names[bytes(word)] for word in codes.words]
 
 
-@pytest.mark.parametrize(("radius", "by"), [(0, None), (1, None), (2, None), (3, None), (3, "chunks"), (5, None)])
+@pytest.mark.parametrize(
+    ("radius", "by"), [(0, None), (1, None), (2, None), (3, None), (3, "chunks"), (5, None)]
+)
 def test_two_tables_give_every_pair(engine, tables, radius, by):
     layout, left, right = tables
     options = {"right": "others", "radius": radius, "by": by, "dialect": engine.name}
     expected = item_pairs(left, right, radius)
     assert engine.rows(sql.join(layout, pairs="items", **options)) == expected
-    names = [dict(zip(ids.tolist(), lowest_ids(codes, ids), strict=True)) for codes, ids in (left, right)]
+    names = [
+        dict(zip(ids.tolist(), lowest_ids(codes, ids), strict=True)) for codes, ids in (left, right)
+    ]
     codes = {(names[0][row[0]], names[1][row[1]], row[2]) for row in expected}
     assert sorted(engine.rows(sql.join(layout, **options))) == sorted(codes)
 
 
-@pytest.mark.parametrize(("radius", "by"), [(0, None), (1, None), (2, None), (3, None), (2, "chunks"), (4, None)])
+@pytest.mark.parametrize(
+    ("radius", "by"), [(0, None), (1, None), (2, None), (3, None), (2, "chunks"), (4, None)]
+)
 def test_a_table_with_itself_gives_each_pair_once(engine, tables, radius, by):
     layout, items, _ = tables
     options = {"radius": radius, "by": by, "dialect": engine.name}
@@ -175,9 +182,15 @@ def test_codes_have_their_lowest_id_and_how_many_items(engine, tables):
     found = engine.rows(sql.codes(layout, dialect=engine.name))
     assert sorted((row[0], row[-1]) for row in found) == sorted(expected)
     words = [row[1:-1] for row in sorted(found)]
-    columns = {column: np.array(values, np.int64) for column, values in zip(layout.words, zip(*words, strict=True), strict=True)}
+    columns = {
+        column: np.array(values, np.int64)
+        for column, values in zip(layout.words, zip(*words, strict=True), strict=True)
+    }
     first = [ids.tolist().index(own) for own, _ in sorted(expected)]
-    assert np.array_equal(sql.Layout(layout.n_bucket_bits, signed=layout.signed).codes(columns).words, items.words[first])
+    assert np.array_equal(
+        sql.Layout(layout.n_bucket_bits, signed=layout.signed).codes(columns).words,
+        items.words[first],
+    )
 
 
 def test_many_equal_codes_are_one_code(engine):
@@ -186,7 +199,11 @@ def test_many_equal_codes_are_one_code(engine):
     layout = sql.Layout.of(codes)
     engine.create("items", layout, codes, np.arange(3002))
     found = engine.rows(sql.join(layout, radius=2, dialect=engine.name))
-    assert sorted(tuple(sorted(row[:2])) + row[2:] for row in found) == [(0, 3000, 1), (0, 3001, 2), (3000, 3001, 1)]
+    assert sorted(tuple(sorted(row[:2])) + row[2:] for row in found) == [
+        (0, 3000, 1),
+        (0, 3001, 2),
+        (3000, 3001, 1),
+    ]
 
 
 def test_rows_without_a_code_match_nothing(engine):
@@ -202,5 +219,7 @@ def test_an_empty_table_has_no_pairs(engine):
     layout = sql.Layout(70)
     engine.create("items", layout, Codes.from_dense(np.zeros((0, 70))), [])
     for radius in (0, 2, 5):
-        assert engine.rows(sql.join(layout, radius=radius, pairs="items", dialect=engine.name)) == []
+        assert (
+            engine.rows(sql.join(layout, radius=radius, pairs="items", dialect=engine.name)) == []
+        )
         assert engine.rows(sql.group(layout, radius=radius, dialect=engine.name)) == []

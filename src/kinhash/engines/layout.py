@@ -17,11 +17,16 @@ class HasLengths(Protocol):
     """What says how long codes are: `Codes`, an encoder, or a fitted model's encoder."""
 
     @property
-    def n_bits(self) -> int: ...
+    def n_bits(self) -> int:
+        """Entries per code, bucket and rank."""
+
     @property
-    def n_rank_bits(self) -> int: ...
+    def n_rank_bits(self) -> int:
+        """How many of the entries are rank bits."""
+
     @property
-    def signed(self) -> bool: ...
+    def signed(self) -> bool:
+        """Whether entries of the bucket may be -1."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -288,7 +288,7 @@ class _Text:
             (i, j)
             for i in range(radius + 1)
             for j in range(radius + 1 - i)
-            if (0 < i + j and i <= j if is_self else True)
+            if (i + j > 0 and i <= j if is_self else True)
         ]
         if radius == 0 and is_self:
             return [f"{self._pair(0)}\nFROM {self.left} x JOIN {self.right} q ON 1 = 0"]
@@ -320,7 +320,7 @@ class _Text:
 
     def _key_branch(self, i: int, j: int) -> str:
         columns = range(len(self.words))
-        left, right = (f"w{{c}}" if n == 0 else f"k{{c}}" for n in (i, j))
+        left, right = ("w{c}" if n == 0 else "k{c}" for n in (i, j))
         on = " AND ".join(f"x.{left.format(c=c)} = q.{right.format(c=c)}" for c in columns)
         if i and j:
             # A key that is less than the common part says the same pair at a larger distance.
