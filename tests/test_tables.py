@@ -183,8 +183,8 @@ def test_what_cannot_be_vectors_is_said_with_its_row(columns, message):
 
 
 def test_a_column_that_is_not_there_is_answered_with_the_nearest(table):
-    with pytest.raises(InvalidInputError, match=r"'titel', and there is no .* mean 'title'\?"):
-        tables.vectors(table, ["titel"])
+    with pytest.raises(InvalidInputError, match=r"'titles', and there is no .* mean 'title'\?"):
+        tables.vectors(table, ["titles"])
 
 
 def test_lists_beside_numbers_are_not_mixed(table):
