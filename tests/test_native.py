@@ -14,7 +14,7 @@ X86 = platform.machine() in {"x86_64", "AMD64"}
 # As CMakeLists.txt compiles them.
 INSTRUCTION_SETS = {"portable": []}
 if X86:
-    avx2 = ["-mavx2", "-mfma", "-mbmi", "-mbmi2", "-mpopcnt"]
+    avx2 = ["-mavx2", "-mfma", "-mf16c", "-mbmi", "-mbmi2", "-mpopcnt"]
     avx512 = ["f", "bw", "dq", "vl", "vpopcntdq"]
     INSTRUCTION_SETS |= {"avx2": avx2, "avx512": [*(f"-mavx512{part}" for part in avx512), *avx2]}
 

@@ -35,5 +35,6 @@ KINHASH_KERNEL(stream_ids);
 KINHASH_KERNEL(stream_fill);
 KINHASH_KERNEL(finish);
 KINHASH_KERNEL(pair_loss);
+KINHASH_KERNEL(similarities);
 
 }  // namespace kinhash::KINHASH_ISA

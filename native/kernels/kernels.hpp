@@ -77,6 +77,18 @@ struct BucketRanks {
     size_t left;              // items that may still be compared; it sinks by those that are
 };
 
+// Vectors as rows: numbers of one type, each row `stride` bytes after the one before.
+enum class Element : int { float32 = 0, float16 = 1, int8 = 2 };
+struct VectorRows {
+    const char* data;
+    size_t n, n_features;
+    ptrdiff_t stride;
+    Element element;
+};
+enum class Similarity : int { cosine = 0, dot = 1, l2 = 2 };
+// A query of similarities() is filled up with zeros to a multiple of this.
+inline constexpr size_t SIMILARITY_LANES = 2 * PANEL;
+
 struct Kernels {
     const char* name;
     // Rows [begin, end) of X (n_in floats each) to words; `words_per_row` covers all planes. Returns
@@ -148,6 +160,11 @@ struct Kernels {
     // unused.
     PairTerms (*pair_loss)(const PairLoss&, const float* A, size_t n, const float* B, size_t k, size_t m,
                            bool symmetric, const float* similar, const bool* known, float* gA, float* gB);
+    // The similarities of `n` rows to a query: the cosine (the query has unit length, or is zero), the dot
+    // product, or minus the Euclidean distance. NaN where the row is not finite, or the result no float.
+    // `rows` are below vectors.n.
+    void (*similarities)(const VectorRows& vectors, Similarity similarity, const float* query,
+                         const size_t* rows, size_t n, float* out);
 };
 
 // Bit planes: blocks of 512 codes. Each block has 8 words (a cache line) per bit of a code, with that bit of

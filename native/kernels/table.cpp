@@ -30,7 +30,8 @@ const Kernels& KINHASH_JOIN(kernels_, KINHASH_ISA)() {
                                stream_ids,
                                stream_fill,
                                finish,
-                               pair_loss};
+                               pair_loss,
+                               similarities};
     return table;
 }
 

@@ -13,8 +13,8 @@ inline std::vector<const Kernels*> available_kernels() {
     std::vector<const Kernels*> list{&kernels_portable()};
 #ifdef KINHASH_X86
     __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") &&
-        __builtin_cpu_supports("bmi2")) {
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c") &&
+        __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2")) {
         list.push_back(&kernels_avx2());
         if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
             __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&

@@ -10,6 +10,7 @@
 #include "kernels/loss.cpp"
 #include "kernels/runs.cpp"
 #include "kernels/select.cpp"
+#include "kernels/similarity.cpp"
 #include "kernels/stream.cpp"
 #include "kernels/table.cpp"
 #include "kernels/write.cpp"

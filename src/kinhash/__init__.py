@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from kinhash.methods.multimodal_sparsehash import MultimodalSparseHash
     from kinhash.methods.sparsehash import SparseHash
     from kinhash.pairs.pairs import Pairs
+    from kinhash.reranking import rerank
     from kinhash.studies.side_by_side import compare
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "__version__",
     "compare",
     "load",
+    "rerank",
     "sql",
 ]
 
@@ -40,6 +42,7 @@ _HOMES = {
     "SparseHash": "kinhash.methods.sparsehash",
     "compare": "kinhash.studies.side_by_side",
     "load": "kinhash.loading",
+    "rerank": "kinhash.reranking",
 }
 _MODULES = {"sql": "kinhash.engines.sql"}
 

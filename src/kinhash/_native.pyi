@@ -47,6 +47,19 @@ def pair_loss(
     alpha: float,
 ) -> list[float]: ...
 
+def rerank(
+    vectors: npt.NDArray[Any],
+    queries: npt.NDArray[Any],
+    offsets: npt.NDArray[Any],
+    rows: npt.NDArray[Any],
+    ids: npt.NDArray[Any],
+    similarity: int,
+    best_offsets: npt.NDArray[Any],
+    chosen: npt.NDArray[Any],
+    similarities: npt.NDArray[Any],
+    n_threads: int,
+) -> int: ...
+
 class NetworkEncoder:
     def __init__(
         self,
