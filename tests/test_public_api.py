@@ -76,6 +76,7 @@ def test_the_public_names_are_those_of_the_contract():
         "__version__",
         "compare",
         "load",
+        "rerank",
         "sql",
     ]
     assert sorted(kinhash.methods.__all__) == [

@@ -102,11 +102,19 @@ float in_double(const T* row, const float* query, size_t n_features) {
 
 inline bool is_safe(float sum_of_squares) { return sum_of_squares > 1e-30f && sum_of_squares < 1e30f; }
 
+inline constexpr size_t CACHE_LINE = 64;
+
 template <Similarity S, typename T>
-float similarity(const T* row, const float* query, size_t n_features) {
+float similarity(const T* row, const float* query, size_t n_features, const T* later) {
+    constexpr size_t STEP = SIMILARITY_LANES;
     Sums sums;
     size_t j = 0;
-    for (; j + SIMILARITY_LANES <= n_features; j += SIMILARITY_LANES) sums.add<S>(row + j, query + j);
+    for (; j + STEP <= n_features; j += STEP) {
+        for (size_t at = 0; at < STEP * sizeof(T); at += CACHE_LINE)
+            __builtin_prefetch(reinterpret_cast<const char*>(later + j) + at);
+        sums.add<S>(row + j, query + j);
+    }
+    __builtin_prefetch(later + n_features - 1);
     if (j < n_features) {
         T rest[SIMILARITY_LANES] = {};
         std::memcpy(rest, row + j, (n_features - j) * sizeof(T));
@@ -124,24 +132,15 @@ float similarity(const T* row, const float* query, size_t n_features) {
     return in_double<S>(row, query, n_features);
 }
 
-inline constexpr size_t AHEAD = 4, CACHE_LINE = 64, MOST_LINES = 32;
+inline constexpr size_t AHEAD = 8;
 
 template <Similarity S, typename T>
 void of_rows(const VectorRows& vectors, const float* query, const size_t* rows, size_t n, float* out) {
-    const size_t n_bytes = vectors.n_features * sizeof(T);
-    const auto row = [&](size_t i) { return vectors.data + ptrdiff_t(rows[i]) * vectors.stride; };
-    // Always inline: GCC takes a function that only prefetches for one without effect, and drops its calls.
-    const auto prefetch = [&](size_t i) __attribute__((always_inline)) {
-        if (i >= n) return;
-        // The processor itself goes on from there.
-        for (size_t at = 0; at < n_bytes && at < MOST_LINES * CACHE_LINE; at += CACHE_LINE)
-            __builtin_prefetch(row(i) + at);
+    const auto row = [&](size_t i) {
+        return reinterpret_cast<const T*>(vectors.data + ptrdiff_t(rows[i]) * vectors.stride);
     };
-    for (size_t i = 0; i < AHEAD; ++i) prefetch(i);
-    for (size_t i = 0; i < n; ++i) {
-        prefetch(i + AHEAD);
-        out[i] = similarity<S>(reinterpret_cast<const T*>(row(i)), query, vectors.n_features);
-    }
+    for (size_t i = 0; i < n; ++i)
+        out[i] = similarity<S>(row(i), query, vectors.n_features, row(i + AHEAD < n ? i + AHEAD : n - 1));
 }
 
 template <typename T>

@@ -370,3 +370,45 @@ TEST(every_instruction_set_gives_the_same_loss) {
         }
     }
 }
+
+TEST(similarities_are_those_of_a_naive_loop) {
+    for (const Kernels* kernels : available_kernels())
+        for (const size_t d : {1, 31, 32, 33, 64, 100}) {
+            const size_t n = 20;
+            std::vector<int8_t> vectors(n * d);
+            for (int8_t& x : vectors) x = int8_t(rng());
+            std::vector<float> query(round_up(d, SIMILARITY_LANES));
+            for (size_t j = 0; j < d; ++j) query[j] = float(int8_t(rng()));
+            std::vector<size_t> rows{3, 19, 0, 3, 7, 11, 12, 13, 14, 15};
+            // The same numbers as floats and as halves, of which small integers have all bits at the top.
+            std::vector<float> floats(vectors.begin(), vectors.end());
+            std::vector<uint16_t> halves;
+            for (const int8_t x : vectors) {
+                const int size = std::abs(int(x)), exponent = size ? std::ilogb(size) : 0;
+                const int fraction = size ? (size << (10 - exponent)) & 1023 : 0;
+                halves.push_back(uint16_t((x < 0) << 15 | (size ? (exponent + 15) << 10 : 0) | fraction));
+            }
+            const VectorRows all[] = {
+                {reinterpret_cast<const char*>(floats.data()), n, d, ptrdiff_t(4 * d), Element::float32},
+                {reinterpret_cast<const char*>(halves.data()), n, d, ptrdiff_t(2 * d), Element::float16},
+                {reinterpret_cast<const char*>(vectors.data()), n, d, ptrdiff_t(d), Element::int8}};
+            for (const VectorRows& in : all)
+                for (const Similarity kind : {Similarity::cosine, Similarity::dot, Similarity::l2}) {
+                    std::vector<float> found(rows.size() + 1, 77);
+                    kernels->similarities(in, kind, query.data(), rows.data(), rows.size(), found.data());
+                    CHECK(found.back() == 77);
+                    for (size_t i = 0; i < rows.size(); ++i) {
+                        double products = 0, squares = 0, apart = 0;
+                        for (size_t j = 0; j < d; ++j) {
+                            const double x = vectors[rows[i] * d + j], y = query[j];
+                            products += x * y, squares += x * x, apart += (x - y) * (x - y);
+                        }
+                        const double cosine = squares > 0 ? products / std::sqrt(squares) : 0;
+                        const double expected = kind == Similarity::dot  ? products
+                                                : kind == Similarity::l2 ? -std::sqrt(apart)
+                                                                         : std::clamp(cosine, -1.0, 1.0);
+                        CHECK(std::abs(found[i] - expected) <= 1e-5 * (1 + std::abs(expected)));
+                    }
+                }
+        }
+}

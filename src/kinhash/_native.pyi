@@ -46,7 +46,6 @@ def pair_loss(
     lam: float,
     alpha: float,
 ) -> list[float]: ...
-
 def rerank(
     vectors: npt.NDArray[Any],
     queries: npt.NDArray[Any],

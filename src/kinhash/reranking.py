@@ -151,7 +151,7 @@ def rerank(
         threads,
     )
     if bad < len(rows):
-        raise _unusable(matches.ids[bad], int(rows[bad]), vectors, has_ids=ids is not None)
+        raise _unusable(matches.ids[bad].item(), int(rows[bad]), vectors, has_ids=ids is not None)
     ranks = matches.rank_distances
     kept = Matches(
         offsets,
@@ -175,7 +175,10 @@ def _check_vectors(vectors: Array) -> None:
         )
     if vectors.shape[1] < 1:
         raise InvalidInputError("`vectors` must have at least one column, got none.")
-    if vectors.strides[1] != vectors.itemsize or not vectors.flags.aligned:
+    if vectors.size and (
+        (vectors.strides[1] != vectors.itemsize and vectors.shape[1] > 1)
+        or not vectors.flags.aligned
+    ):
         raise InvalidInputError(
             "`vectors` must hold the numbers of each row side by side. Copy them, as by "
             "`np.ascontiguousarray(vectors)`."

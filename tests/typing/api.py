@@ -11,7 +11,16 @@ import numpy.typing as npt
 import scipy.sparse
 
 import kinhash
-from kinhash import Codes, HammingIndex, Matches, MultimodalSparseHash, Pairs, SparseHash, load
+from kinhash import (
+    Codes,
+    HammingIndex,
+    Matches,
+    MultimodalSparseHash,
+    Pairs,
+    SparseHash,
+    load,
+    rerank,
+)
 from kinhash.codes import StoredCodes
 from kinhash.datasets import DATASETS, Dataset, Split
 from kinhash.datasets import load as load_dataset
@@ -45,6 +54,8 @@ from kinhash.metrics import (
     evaluate_vectors,
     true_neighbours,
 )
+
+from kinhash.reranking import Ranked
 
 Integers = npt.NDArray[np.int64]
 
@@ -172,6 +183,10 @@ def index(queries: Codes) -> HammingIndex:
     assert_type(found, Matches)
     assert_type(made.search_radius(queries, radius=2, out=found, n_threads=1), Matches)
     assert_type(made.search_top_k(queries, k=3), Matches)
+    ranked = rerank(found, X, np.zeros((9, 3), np.float16), metric="l2", k=3, n_threads=1)
+    assert_type(ranked, Ranked)
+    assert_type(ranked.similarities, npt.NDArray[np.float32])
+    rerank(found, X, X, metric="cos")  # type: ignore[arg-type]
     assert_type(made.count_radius(queries, 2), Integers)
     assert_type(made.explain(queries, k=1), str)
     assert_type(made.ids, Integers)
