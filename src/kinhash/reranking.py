@@ -125,7 +125,7 @@ def rerank(
         >>> vectors = np.array([[1, 0], [0, 1], [3, 4]], np.float32)
         >>> found = Matches([0, 3], [0, 1, 2], [0, 0, 1])
         >>> ids, similarities = rerank(found, [[0, 2]], vectors, k=2)[0]
-        >>> ids.tolist(), similarities.round(2).tolist()
+        >>> ids.tolist(), [round(float(s), 2) for s in similarities]
         ([1, 2], [1.0, 0.8])
     """
     check_choice("metric", metric, SIMILARITIES)

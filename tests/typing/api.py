@@ -54,7 +54,6 @@ from kinhash.metrics import (
     evaluate_vectors,
     true_neighbours,
 )
-
 from kinhash.reranking import Ranked
 
 Integers = npt.NDArray[np.int64]
