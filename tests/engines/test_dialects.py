@@ -5,7 +5,7 @@ from kinhash.errors import InvalidInputError
 
 
 def test_an_unknown_dialect_is_refused_with_the_nearest():
-    with pytest.raises(InvalidInputError, match="Did you mean .postgres."):
+    with pytest.raises(InvalidInputError, match=r"Did you mean .postgres."):
         dialect_of("postgre")
 
 
