@@ -19,7 +19,8 @@ VectorRows rows_of(const Vectors& vectors) {
     const bool is_float = is(nb::dtype<float>()), is_byte = is(nb::dtype<int8_t>());
     const bool is_half = is(nb::dlpack::dtype{uint8_t(nb::dlpack::dtype_code::Float), 16, 1});
     expect(is_float || is_byte || is_half, "vectors must be float32, float16 or int8");
-    expect(vectors.size() == 0 || vectors.shape(1) == 1 || vectors.stride(1) == 1, "the numbers of a row must be contiguous");
+    expect(vectors.size() == 0 || vectors.shape(1) == 1 || vectors.stride(1) == 1,
+           "the numbers of a row must be contiguous");
     const Element element = is_float ? Element::float32 : is_half ? Element::float16 : Element::int8;
     return {static_cast<const char*>(vectors.data()), vectors.shape(0), vectors.shape(1),
             ptrdiff_t(vectors.stride(0)) * ptrdiff_t(vectors.itemsize()), element};
