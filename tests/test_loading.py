@@ -141,6 +141,15 @@ def use(thing):
         assert len(thing.search_top_k(zero, 3).ids) <= 3
         return
     repr(thing)
+    calibration = getattr(thing, "calibration_", None)
+    if calibration is not None:
+        shares = [row[name] for row in calibration.rows() for name in ("low", "precision", "high")]
+        assert np.all((np.array(shares) >= 0) & (np.array(shares) <= 1))
+        assert calibration.cut(calibration.highest()).recall <= 1
+        thing.radius_for(precision=1e-9)
+        calibration.precisions([0])
+        X = np.random.default_rng(0).normal(size=(3, thing.encoder_.n_features))
+        assert 0 <= calibration.observe(thing.encode(X, n_threads=1)).drift <= 1
     encoders = getattr(thing, "encoders_", None) or {None: thing.encoder_}
     for modality, encoder in encoders.items():
         X = np.random.default_rng(0).normal(size=(3, encoder.n_features)).astype(np.float32)

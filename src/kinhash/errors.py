@@ -53,6 +53,10 @@ class ConstantColumnWarning(UserWarning):
     """Some columns of the training vectors are constant and are ignored."""
 
 
+class DriftWarning(UserWarning):
+    """A collection has other distances than those that a calibration was made from."""
+
+
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> InvalidInputError:
     """Return the error for a name that is not in `known`, with the nearest known one."""
     names = sorted(known)

@@ -36,6 +36,7 @@ _UNSIGNED = hashlib.sha256(b"kinhash").hexdigest()
 _JSON_TYPES = {
     bool: "true or false",
     dict: "an object",
+    float: "a number",
     int: "an integer",
     list: "a list",
     str: "a string",

@@ -4,6 +4,8 @@ import scipy.sparse
 import sklearn.exceptions
 
 import kinhash
+import kinhash.methods
+from kinhash import Pairs
 from kinhash.encoders import LinearEncoder
 from kinhash.errors import FormatError, InvalidInputError, NotFittedError
 from kinhash.methods.model import HashMethod, restored_encoder
@@ -132,3 +134,53 @@ def test_an_unknown_parameter_of_a_file_is_named_with_those_known():
         FormatError, match=r"FirstColumn has no parameter 'bits'; .* fails, n_bits, shift"
     ):
         FirstColumn._from_header(header)
+
+
+ROWS = np.random.default_rng(0).normal(size=(60, 2))
+KINDS = np.where(ROWS[:, 0] > 0, "right", "left")
+
+
+def test_any_method_is_calibrated_with_rows_of_the_user():
+    model = FirstColumn(n_bits=1).fit(X)
+    with pytest.raises(
+        InvalidInputError, match=r"FirstColumn is not calibrated.*calibrate\(X, y\)"
+    ):
+        model.radius_for(precision=0.5)
+    assert model.calibrate(ROWS, KINDS) is model
+    assert model.calibration_.n_rows == 60
+    assert model.radius_for(precision=0.9) == 0
+    pairs = Pairs([0, 1], [2, 3])
+    assert model.calibrate(ROWS, pairs=pairs).calibration_.similar[-1] == 2
+    for both in ({}, {"y": KINDS, "pairs": pairs}):
+        with pytest.raises(InvalidInputError, match="Give either `y` or `pairs`"):
+            model.calibrate(ROWS, **both)
+    with pytest.raises(NotFittedError):
+        FirstColumn().calibrate(ROWS, KINDS)
+
+
+def test_another_fit_forgets_the_calibration():
+    model = FirstColumn().fit(X).calibrate(ROWS, KINDS)
+    kept = model.calibration_
+    model.fails = RuntimeError("stop")
+    with pytest.raises(RuntimeError):
+        model.fit(X)
+    assert model.calibration_ is kept
+    model.fails = None
+    assert model.fit(X).calibration_ is None
+
+
+def test_files_without_a_calibration_are_as_they_were(tmp_path):
+    model = kinhash.methods.LSH(n_bits=8).fit(ROWS)
+    model.save(tmp_path / "plain")
+    header, arrays = kinhash.storage.read(tmp_path / "plain")
+    assert "calibration" not in header
+    assert not any("calibration" in name for name in arrays)
+    assert kinhash.load(tmp_path / "plain").calibration_ is None
+    model.calibrate(ROWS, KINDS).save(tmp_path / "calibrated")
+    again = kinhash.load(tmp_path / "calibrated")
+    assert again.calibration_.rows() == model.calibration_.rows()
+    header, arrays = kinhash.storage.read(tmp_path / "calibrated")
+    del header["calibration"]
+    kinhash.storage.write(tmp_path / "odd", header, arrays)
+    with pytest.raises(FormatError, match="the array 'dissimilar' is unknown"):
+        kinhash.load(tmp_path / "odd")

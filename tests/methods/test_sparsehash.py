@@ -520,3 +520,52 @@ def test_an_interrupted_fit_leaves_the_model_as_it_was(fitted, blobs, monkeypatc
     with pytest.raises(KeyboardInterrupt):
         fitted.fit(X[:, :10], y)
     assert fitted.encode(X) == before
+
+
+def test_a_fit_knows_how_precise_its_answers_will_be(fitted, blobs, tmp_path):
+    """Rows that nobody has seen are found with the precision that was promised."""
+    X, y = blobs
+    calibration = fitted.calibration_
+    assert calibration.n_rows == 600
+    assert calibration.similar_share == pytest.approx(1 / 6, abs=0.01)
+    new = fitted.encode(X[600:])
+    same = y[600:, None] == y[600:]
+    np.fill_diagonal(same, val=False)
+    distances = (new.to_dense()[:, None] != new.to_dense()).sum(axis=2)
+    ranks = (new.rank_to_dense()[:, None] != new.rank_to_dense()).sum(axis=2)
+    for share in (0.9, 0.75, 0.5):
+        cut = calibration.cut(share * calibration.highest())
+        near = (distances < cut.distance) | (
+            (distances == cut.distance) & (ranks <= cut.rank_distance)
+        )
+        np.fill_diagonal(near, val=False)
+        assert same[near].mean() == pytest.approx(cut.precision, abs=0.05)
+    # Rows that it has learned from look better than they are.
+    seen = fitted.encode(X[:600])
+    learned = type(calibration).from_codes(seen, y[:600])
+    assert learned.highest() >= calibration.highest()
+    fitted.save(tmp_path / "model.kinhash")
+    again = kinhash.load(tmp_path / "model.kinhash")
+    assert again.calibration_.rows() == calibration.rows()
+    radius = fitted.radius_for(precision=0.5)
+    assert radius == again.radius_for(precision=0.5)
+    with pytest.raises(InvalidInputError, match=r"than these codes reach where 0\.01% of"):
+        fitted.radius_for(precision=0.99, similar_share=1e-4)
+
+
+def test_vectors_alone_and_pairs_alone_are_not_calibrated(blobs):
+    X, _ = blobs
+    for supervision in ({}, {"pairs": Pairs([0, 2], [1, 3])}):
+        model = SparseHash(16).fit(X[:200], **supervision)
+        assert model.calibration_ is None
+        with pytest.raises(InvalidInputError, match=r"not calibrated.* Call calibrate\(X, y\)"):
+            model.radius_for(precision=0.5)
+
+
+def test_tags_are_calibrated_by_those_in_common(blobs):
+    X, y = blobs
+    tags = np.stack([y < 2, y % 2, y > 4], axis=1).astype(int)
+    model = SparseHash(32).fit(X[:300], tags[:300])
+    shared = tags[:300] @ tags[:300].T > 0
+    n = np.triu(shared, 1).sum()
+    assert model.calibration_.similar_share == pytest.approx(n / (300 * 299 / 2))

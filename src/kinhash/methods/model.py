@@ -16,12 +16,17 @@ from sklearn.utils.validation import validate_data
 
 from kinhash import storage
 from kinhash.arrays import Array, Labels, Matrix, Vectors
+from kinhash.calibration import Calibration
 from kinhash.codes import Codes
 from kinhash.encoders import Encoder, check_finite, is_sparse, restored_encoder
 from kinhash.errors import FormatError, InvalidInputError, NotFittedError
+from kinhash.pairs import Pairs
 
 # What the header of every model has.
 ENTRIES = ("format", "kinhash", "kind", "method", "parameters", "history")
+OF_ONE_ENCODER = (*ENTRIES, "feature_names", "calibration")
+_CALIBRATION = "calibration/"  # what the names of its arrays begin with
+
 if TYPE_CHECKING:
     # scikit-learn has no types: a base class of type Any would let every misspelt name pass.
 
@@ -141,6 +146,9 @@ class HashMethod(TransformerMixin, Model):
     Attributes:
         encoder_: The fitted `Encoder`.
         history_: What was measured during training, one dict per look; empty if not iterative.
+        calibration_: How likely two items at a distance are similar, a `Calibration`, from rows
+            that the encoder has not learned from; None where `fit` holds no rows back: see
+            `calibrate`.
         n_features_in_: Width of the training vectors.
     """
 
@@ -148,6 +156,7 @@ class HashMethod(TransformerMixin, Model):
     _takes_sparse: ClassVar[bool] = False
 
     encoder_: Encoder
+    calibration_: Calibration | None = None
     n_features_in_: int
     feature_names_in_: Array  # only if the columns of the training vectors had names
 
@@ -177,17 +186,67 @@ class HashMethod(TransformerMixin, Model):
         """
         return scipy.sparse.csr_matrix(self.encode(X).to_dense())
 
+    def calibrate(
+        self, X: Vectors, y: Labels | None = None, *, pairs: Pairs | None = None, seed: int = 0
+    ) -> Self:
+        """Set `calibration_` from rows that `fit` has not seen; returns self.
+
+        Rows that it has learned from would promise too much.
+
+        Args:
+            X: `(n, n_features)` vectors.
+            y: `(n,)` labels, or an `(n, n_tags)` matrix of 0 and 1 (similar: a tag in common).
+            pairs: Pairs of rows, instead of `y`.
+            seed: Draws rows where there are more than 3,000.
+
+        Raises:
+            NotFittedError: `fit` has not been called.
+            InvalidInputError: Vectors or labels cannot be used, or all pairs are similar, or none.
+        """
+        if (y is None) == (pairs is None):
+            raise InvalidInputError("Give either `y` or `pairs` to calibrate with.")
+        similar: Any = y if pairs is None else pairs
+        self.calibration_ = Calibration.from_codes(self.encode(X), similar, seed=seed)
+        return self
+
+    def radius_for(self, *, precision: float, similar_share: float | None = None) -> int:
+        """Return the largest radius within which this share of what is found is similar.
+
+        Args:
+            precision: Of all answers together, greater than 0 and at most 1.
+            similar_share: The share of similar ones among all pairs of a query and an item; by
+                default that of the rows that the model was calibrated with.
+
+        Raises:
+            NotFittedError: `fit` has not been called.
+            InvalidInputError: The model is not calibrated, or its codes do not reach that
+                precision: then it says which they reach.
+        """
+        self._check_fitted()
+        if self.calibration_ is None:
+            raise InvalidInputError(
+                f"This {type(self).__name__} is not calibrated: `fit` has held no labelled rows "
+                "back. Call calibrate(X, y) with rows that it has not seen."
+            )
+        return self.calibration_.radius_for(precision=precision, similar_share=similar_share)
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to one file; an interrupted save leaves the old file."""
         self._check_fitted()
-        storage.write(path, self._header(), self.encoder_.arrays())
+        arrays = dict(self.encoder_.arrays())
+        if self.calibration_ is not None:
+            arrays |= {f"{_CALIBRATION}{k}": a for k, a in self.calibration_.arrays().items()}
+        storage.write(path, self._header(), arrays)
 
     def _header(self) -> dict[str, Any]:
         names = getattr(self, "feature_names_in_", None)
-        return super()._header() | {
+        header = super()._header() | {
             **self._described_encoder(),
             "feature_names": None if names is None else [str(name) for name in names],
         }
+        if self.calibration_ is not None:
+            header["calibration"] = self.calibration_.header()
+        return header
 
     def _described_encoder(self) -> dict[str, Any]:
         return {"encoder": self.encoder_.kind, "settings": self.encoder_.settings()}
@@ -195,12 +254,27 @@ class HashMethod(TransformerMixin, Model):
     @classmethod
     def _restore(cls, header: dict[str, Any], arrays: dict[str, Array]) -> Self:
         """Return the model that `save` wrote; see `kinhash.load`."""
-        storage.check_names("entry", header, [*ENTRIES, "encoder", "settings", "feature_names"])
+        storage.check_names("entry", header, [*OF_ONE_ENCODER, "encoder", "settings"])
         model = cls._from_header(header)
-        model.encoder_ = restored_encoder(header, arrays)
-        model._check_length(model.encoder_.n_bits)  # noqa: SLF001 - its own class
-        model._restore_features(header)  # noqa: SLF001 - its own class
+        own, calibration = without_calibration(arrays)
+        model.encoder_ = restored_encoder(header, own)
+        model._restore_rest(header, calibration)  # noqa: SLF001 - its own class
         return model
+
+    def _restore_rest(self, header: dict[str, Any], calibration: dict[str, Array]) -> None:
+        """Set all that has to fit the encoder, once there is one."""
+        self._check_length(self.encoder_.n_bits)
+        self._restore_features(header)
+        if "calibration" not in header:
+            storage.check_names("array", calibration, ())
+            return
+        self.calibration_ = Calibration.restored(
+            storage.value(header, "calibration", dict),
+            calibration,
+            n_bits=self.encoder_.n_bits,
+            n_rank_bits=self.encoder_.n_rank_bits,
+            signed=self.encoder_.signed,
+        )
 
     def _restore_features(self, header: dict[str, Any]) -> None:
         """Set how many columns the vectors have, and their names, once there is an encoder."""
@@ -227,7 +301,8 @@ class HashMethod(TransformerMixin, Model):
     def _checked(self, X: Vectors, *, reset: bool) -> Matrix:
         """Return `X` as a 2-D array of numbers, not copied if it can be helped; or as csr.
 
-        Whether it is finite is left to whoever reads it next, chunk by chunk.
+        Whether it is finite is left to whoever reads it next, chunk by chunk. With `reset`, what
+        an earlier fit has left is no longer valid.
         """
         if is_sparse(X) and not self._takes_sparse:
             raise InvalidInputError(
@@ -250,11 +325,20 @@ class HashMethod(TransformerMixin, Model):
             if "bytes/strings" in str(error):
                 raise InvalidInputError("`X` must hold numbers, got text.") from error
             raise InvalidInputError(str(error)) from error
+        if reset:
+            self.calibration_ = None
         if not is_sparse(checked):
             return np.asarray(checked)
         rows = scipy.sparse.csr_array(checked)
         check_finite(rows)
         return rows
+
+
+def without_calibration(arrays: dict[str, Array]) -> tuple[dict[str, Array], dict[str, Array]]:
+    """Return the arrays of an encoder, and those of a calibration without their prefix."""
+    own = {name: one for name, one in arrays.items() if not name.startswith(_CALIBRATION)}
+    rest = {name.removeprefix(_CALIBRATION): arrays[name] for name in arrays if name not in own}
+    return own, rest
 
 
 def _finite(record: dict[str, float]) -> dict[str, float | None]:

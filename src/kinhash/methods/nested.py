@@ -13,7 +13,7 @@ from kinhash.arrays import Array, Labels, Vectors
 from kinhash.codes import MAX_BITS
 from kinhash.encoders import NestedEncoder
 from kinhash.errors import ConstantColumnWarning, FormatError, InvalidInputError
-from kinhash.methods.model import ENTRIES, HashMethod
+from kinhash.methods.model import OF_ONE_ENCODER, HashMethod, without_calibration
 from kinhash.methods.rivals.agh import AGH
 from kinhash.methods.rivals.classcode import ClassCode
 from kinhash.methods.rivals.csr import CSR
@@ -127,6 +127,7 @@ class Nested(HashMethod):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConstantColumnWarning)  # the bucket has warned
                 self.rank_ = _fitted(parts["rank"], vectors, y, pairs)
+            self.bucket_.calibration_ = self.rank_.calibration_ = None  # of parts of these codes
             self.encoder_ = NestedEncoder.of(self.bucket_.encoder_, self.rank_.encoder_)
             self.history_ = []
         return self
@@ -198,8 +199,9 @@ class Nested(HashMethod):
     @classmethod
     def _restore(cls, header: dict[str, Any], arrays: dict[str, Array]) -> Self:
         """Return the model that `save` wrote; see `kinhash.load`."""
-        storage.check_names("entry", header, [*ENTRIES, *cls.DEFAULTS, "feature_names"])
+        storage.check_names("entry", header, [*OF_ONE_ENCODER, *cls.DEFAULTS])
         model = cls._from_header(header)
+        arrays, calibration = without_calibration(arrays)
         known = []
         for part in cls.DEFAULTS:
             own = {
@@ -222,8 +224,7 @@ class Nested(HashMethod):
                 f"the parameter `n_rank_bits` must be {rank.n_bits}, as the rank has it, "
                 f"the file has {reprlib.repr(model.n_rank_bits)}."
             )
-        model._check_length(model.encoder_.n_bits)  # noqa: SLF001 - its own class
-        model._restore_features(header)  # noqa: SLF001 - its own class
+        model._restore_rest(header, calibration)  # noqa: SLF001 - its own class
         return model
 
 

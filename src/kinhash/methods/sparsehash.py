@@ -68,6 +68,8 @@ class SparseHash(HashMethod):
         history_: Of "strong", what was chosen and how well it does on rows left out. Of "paper",
             held-out loss and its terms, active bits, share of unique and of empty codes, in 50
             looks over the run.
+        calibration_: How likely two items at a distance are similar, told by training rows that
+            were left out ("strong") or held out ("paper"); without labels None: see `calibrate`.
 
     Example:
         >>> from sklearn.datasets import load_digits
@@ -175,14 +177,14 @@ class SparseHash(HashMethod):
                         "it out."
                     )
                 check_paper(settings)
-                fitted = fit_paper(settings, self._checked(X, reset=True), y, pairs)
-                self.encoder_, self.history_ = fitted.encoders["X"], fitted.history
-                return self
-            check_strong(settings)
-            rows = self._checked(X, reset=True)
-            more = None if unlabelled is None else self._checked_unlabelled(unlabelled)
-            found = fit_strong(settings, rows, y, pairs, more)
+                found = fit_paper(settings, self._checked(X, reset=True), y, pairs)
+            else:
+                check_strong(settings)
+                rows = self._checked(X, reset=True)
+                more = None if unlabelled is None else self._checked_unlabelled(unlabelled)
+                found = fit_strong(settings, rows, y, pairs, more)
             self.encoder_, self.history_ = found.encoder, found.history
+            self.calibration_ = found.calibration
         return self
 
     def _checked_unlabelled(self, unlabelled: Vectors) -> Matrix:

@@ -16,11 +16,10 @@ from kinhash.pairs import Source
 from kinhash.progress import Report
 from kinhash.training.losses import PairLoss, mean_distances
 from kinhash.training.networks import Network
-from kinhash.training.schedule import Schedule
+from kinhash.training.schedule import Schedule, divided
 
 N_LOOKS = 50  # looks at the held-out part, evenly spaced over the run
 N_HELD_OUT = 1000  # rows that each look takes, at most
-FEWEST_HELD_OUT = 20  # with fewer units than this held out, their loss is noise: train to the end
 EARLY_STEP = 50  # by now the dissimilar pairs have moved apart, or never will
 
 Record = dict[str, float]
@@ -75,10 +74,9 @@ def train(
         record of the network that is kept, also marked `kept`.
     """
     rng = np.random.default_rng(schedule.seed)
-    learned, held_out = source.split(rng, schedule.validation_share)
-    stops_early = held_out.n_units >= FEWEST_HELD_OUT
-    if not stops_early:
-        learned = held_out = source
+    parts = divided(source, schedule, rng)
+    learned, held_out = parts or (source, source)
+    stops_early = parts is not None
     network.to(schedule.device)
     siamese = _Siamese(network, loss, inputs, schedule.device)
     probe = next(iter(held_out.batches(np.random.default_rng(schedule.seed), N_HELD_OUT)))

@@ -172,6 +172,7 @@ RANK = RankBits(
     np.zeros((0, 0)),
     np.array([[0.5, -1.0, 0.0, 0.2], [0.0, 0.3, 0.3, -1.0]]),
     np.array([0.1, -0.2]),
+    np.array([[0.2, -0.1, 0.0, 0.4], [-0.3, 0.1, 0.5, 0.0]]),
 )
 
 
@@ -187,7 +188,7 @@ def test_encoders_give_the_probabilities_of_the_regression(
     codes = np.eye(8, dtype=np.uint8).reshape(2, 4, 8)
     R = 0.3 * rng.normal(size=(2, found.inputs.shape[1]))
     levels = found.encoder(codes, 0.5)
-    both = found.rank_encoder(codes, 0.5, RankBits(R, RANK.G, RANK.bias))
+    both = found.rank_encoder(codes, 0.5, RankBits(R, RANK.G, RANK.bias, RANK.A))
     plain = kind == "plain"
     assert type(levels) is (ClassLevelsEncoder if plain else KernelClassLevelsEncoder)
     assert type(both) is (ClassRankEncoder if plain else KernelClassRankEncoder)
@@ -226,7 +227,7 @@ def test_sparse_rows_are_of_unit_length(rng):
     encoder = found.rank_encoder(
         np.eye(2, dtype=np.uint8)[None],
         1.0,
-        RankBits(np.zeros((0, found.W.shape[1])), np.zeros((0, 2)), np.zeros(0)),
+        RankBits.none(found.W.shape[1], 2),
     )
     logits = found.seen(X) @ found.W.T + found.bias
     expected = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
@@ -248,3 +249,26 @@ def test_of_many_rows_some_are_used(blobs, monkeypatch):
     assert np.array_equal(found.rows, np.unique(found.rows))
     monkeypatch.setattr(class_probabilities, "MAX_VALUES", 4 * 50)
     assert len(fitted(X, one_hot(y)).rows) == 50
+
+
+@pytest.mark.parametrize("exclusive", [True, False])
+def test_codes_of_rows_left_out_see_nothing_of_their_own_label(blobs, exclusive, rng):
+    """Logits of the others take the place of the fitted ones wherever logits are used."""
+    X, y = blobs
+    found = fitted(X, one_hot(y), exclusive=exclusive)
+    codes = rng.integers(0, 2, (1, 4, 9)).astype(np.uint8)
+    R, bias = rng.normal(size=(2, found.inputs.shape[1])), RANK.bias
+    rank = RankBits(R + RANK.A @ found.W, RANK.G, bias + RANK.A @ found.bias, RANK.A)
+    left_out = found.left_out_codes(codes, 0.5, rank)
+    likely = found.left_out_probabilities()
+    outputs = found.inputs @ R.T + bias + found.logits @ RANK.A.T + np.sqrt(likely) @ RANK.G.T
+    sure = np.abs(outputs) > 1e-3
+    assert sure.mean() > 0.9
+    assert np.array_equal(left_out.rank_to_dense()[sure], (outputs > 0)[sure])
+    if exclusive:  # at least half of the probability, or the likeliest class
+        sharp = found.left_out_probabilities(0.5)
+        assert np.array_equal(left_out.to_dense(), codes[0][sharp.argmax(axis=1)])
+    encoded = found.rank_encoder(codes, 0.5, rank).encode(X)
+    same = left_out.rank_to_dense() == encoded.rank_to_dense()
+    assert 0.5 < same.mean() < 1
+    assert found.left_out_codes(codes, 0.5, RankBits.none(R.shape[1], 4)).n_rank_bits == 0

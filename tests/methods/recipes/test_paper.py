@@ -9,6 +9,7 @@ from sklearn.datasets import make_blobs
 from kinhash import Pairs, SparseHash
 from kinhash.errors import CollapseWarning, InvalidInputError, MissingExtraError
 from kinhash.metrics import evaluate_codes
+from kinhash.training import loop
 
 
 def paper(n_bits=64, **given):
@@ -207,3 +208,37 @@ def test_an_interrupted_fit_leaves_the_model_as_it_was(tiny_model, digits, monke
     with pytest.raises(KeyboardInterrupt):
         tiny_model.fit(X[:, :10], y)
     assert tiny_model.encode(X) == before
+
+
+def test_rows_held_out_to_stop_early_calibrate(blobs):
+    X, y = blobs
+    model = paper(24, max_steps=60).fit(X[:400], y[:400])
+    assert model.calibration_.n_rows == 40  # a tenth
+    assert paper(24, max_steps=60).fit(X[:100], y[:100]).calibration_ is None  # too few
+    none = paper(24, max_steps=60, validation_share=0).fit(X[:400], y[:400])
+    assert none.calibration_ is None
+    assert paper(24, max_steps=60).fit(X[:400]).calibration_ is None
+
+
+def test_calibration_rows_were_not_learned_from(blobs, monkeypatch):
+    """What the loop holds out and what calibrates are the same rows."""
+    X, y = blobs
+    seen = []
+
+    def spy(codes, source, rows, seed):
+        seen.append(rows)
+
+    dealt = []
+    deal = loop._deal
+
+    def dealing(source, *rest):
+        for rows in deal(source, *rest):
+            dealt.append(rows)
+            yield rows
+
+    monkeypatch.setattr("kinhash.methods.recipes.paper.calibrated", spy)
+    monkeypatch.setattr(loop, "_deal", dealing)
+    paper(24, max_steps=60, seed=3).fit(X[:400], y[:400])
+    (held_out,) = seen
+    assert len(held_out) == 40
+    assert not np.isin(np.concatenate(dealt), held_out).any()

@@ -8,6 +8,7 @@ import numpy as np
 import scipy.optimize
 
 from kinhash.arrays import Array, Matrix
+from kinhash.codes import Codes
 from kinhash.encoders import (
     ClassLevelsEncoder,
     ClassRankEncoder,
@@ -18,7 +19,7 @@ from kinhash.encoders import (
     unit_length,
 )
 from kinhash.encoders.blocks import one_blas_thread
-from kinhash.encoders.class_levels import probabilities
+from kinhash.encoders.class_levels import probabilities, written
 from kinhash.errors import warn
 from kinhash.methods.parts.gaussian_units import GaussianUnits, units_at_rows
 from kinhash.methods.parts.ridge import MAX_ROWS, Ridge
@@ -42,11 +43,13 @@ class RankBits:
     R: Array  # (n_rank_bits, n_inputs)
     G: Array  # (n_rank_bits, n_classes)
     bias: Array  # (n_rank_bits,)
+    A: Array  # (n_rank_bits, n_classes): weights of logits, which are within R and the bias
 
     @classmethod
     def none(cls, n_inputs: int, n_classes: int) -> Self:
         """Return that there are none."""
-        return cls(np.zeros((0, n_inputs)), np.zeros((0, n_classes)), np.zeros(0))
+        nothing = np.zeros((0, n_classes))
+        return cls(np.zeros((0, n_inputs)), nothing, np.zeros(0), nothing)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -144,6 +147,26 @@ class ClassProbabilities:
         if self.units is not None:
             return self.units(standard)
         return standard * np.float32(_plain_scale(self.scale, unit_rows=self.unit_rows))
+
+    def left_out_codes(self, class_codes: Array, temperature: float, rank: RankBits) -> Codes:
+        """Return the codes of the rows, each as the regression on all others would write it.
+
+        Args:
+            class_codes: As `rank_encoder` takes them.
+            temperature: Of the probabilities in the bucket.
+            rank: The maps behind the rank bits.
+        """
+        likely = self.left_out_probabilities(temperature).astype(np.float32)
+        bucket = written(likely, class_codes)
+        if not len(rank.R):
+            return Codes.from_dense(bucket)
+        with one_blas_thread():
+            outputs = self.inputs @ rank.R.T.astype(np.float32) + rank.bias
+            # What the row itself taught the regression goes.
+            learned = self.inputs @ self.W.T.astype(np.float32) + self.bias
+            outputs += (self.logits - learned) @ rank.A.T
+            outputs += np.sqrt(self.left_out_probabilities()) @ rank.G.T
+        return Codes.from_dense(bucket, rank=(outputs > 0).astype(np.int8))
 
     def left_out_probabilities(self, temperature: float = 1.0) -> Array:
         """Return the sharpened probabilities of the rows, each when it is left out."""

@@ -64,6 +64,7 @@ def fit_rank_bits(
         share[:, None] * found.R + transfer * only.R,
         share[:, None] * found.G,
         share * found.bias + transfer * only.bias,
+        share[:, None] * found.A,
     )
 
 
@@ -135,6 +136,7 @@ def _trained(
             + A @ (contrasts @ one.fitted.bias - sides[0].middle)
             - G @ sides[1].middle
             + D @ one.only.bias,
+            A @ contrasts,
         )
         for one in modalities
     ]
@@ -172,7 +174,8 @@ def _only_directions(
         varied = Ridge(unlabelled)
     directions = _directions(varied, n_bits, rng)
     bias = -(directions @ varied.mean)
-    return RankBits(directions, np.zeros((n_bits, len(fitted.W))), bias)
+    nothing = np.zeros((n_bits, len(fitted.W)))
+    return RankBits(directions, nothing, bias, nothing)
 
 
 def _directions(varied: Ridge, n_bits: int, rng: np.random.Generator) -> Array:

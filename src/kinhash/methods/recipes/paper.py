@@ -1,14 +1,18 @@
 """The paper's recipe: its network and loss, trained over pairs by gradient descent."""
 
+import numpy as np
+
 from kinhash.arguments import check_choice, check_integer, check_number
-from kinhash.arrays import Labels, Matrix
+from kinhash.arrays import Array, Labels, Matrix
 from kinhash.methods.modalities.modality import Modality
-from kinhash.methods.networks.fit import Fitted, Recipe, fit_networks
+from kinhash.methods.networks.fit import Recipe, fit_networks
 from kinhash.methods.networks.schedule import check_descent, check_torch, schedule_of
 from kinhash.methods.networks.sparse import check_sparse, sparse_branch, sparse_health, sparse_loss
+from kinhash.methods.recipes.outcome import Outcome, calibrated
 from kinhash.methods.recipes.parameters import PaperParameters
 from kinhash.methods.supervision.rows import pair_source
-from kinhash.pairs import Pairs
+from kinhash.pairs import LabelSource, Pairs, TagSource
+from kinhash.training.schedule import divided
 
 USUAL_BETA = PaperParameters.beta
 
@@ -25,8 +29,11 @@ def check_paper(settings: PaperParameters) -> None:
 
 def fit_paper(
     settings: PaperParameters, X: Matrix, y: Labels | None, pairs: Pairs | None
-) -> Fitted:
-    """Return the network learned from vectors and what is similar among them."""
+) -> Outcome:
+    """Return the network learned from vectors and what is similar among them.
+
+    It is calibrated on the rows that are held out to stop early, which have labels or tags.
+    """
     check_torch(settings.device)
     rows = Modality.only(X)
     source = pair_source(
@@ -37,6 +44,7 @@ def fit_paper(
         threshold=settings.threshold,
         seed=settings.seed,
     )
+    schedule = schedule_of(settings)
     recipe = Recipe(
         title=f"SparseHash, {settings.n_bits} bits",
         n_bits=settings.n_bits,
@@ -44,8 +52,17 @@ def fit_paper(
             settings, dictionary, encoder=settings.encoder, n_layers=settings.n_layers
         ),
         loss=sparse_loss(settings),
-        schedule=schedule_of(settings),
+        schedule=schedule,
         health=sparse_health(settings, [settings.encoder], USUAL_BETA),
         verbose=settings.verbose,
     )
-    return fit_networks(recipe, {rows.name: rows}, source)
+    fitted = fit_networks(recipe, {rows.name: rows}, source)
+    encoder = fitted.encoders[rows.name]
+    calibration = None
+    # The same draw that training began with.
+    parts = divided(source, schedule, np.random.default_rng(schedule.seed))
+    if parts is not None and isinstance(source, LabelSource | TagSource):
+        held_out: Array = parts[1].units  # type: ignore[attr-defined]  # rows, of these two
+        codes = encoder.encode(rows.vectors[held_out])
+        calibration = calibrated(codes, source, held_out, settings.seed)
+    return Outcome(encoder, fitted.history, calibration)

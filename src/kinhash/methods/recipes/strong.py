@@ -1,6 +1,5 @@
 """The strong recipe: calibrated probabilities as buckets, and rank bits that order by them."""
 
-import dataclasses
 import logging
 from typing import Any
 
@@ -9,7 +8,6 @@ import numpy as np
 from kinhash.arguments import check_integer, check_number
 from kinhash.arrays import Array, Labels, Matrix
 from kinhash.codes import MAX_BITS
-from kinhash.encoders import Encoder
 from kinhash.errors import InvalidInputError
 from kinhash.labels import label_array
 from kinhash.methods.networks.schedule import check_torch
@@ -31,6 +29,7 @@ from kinhash.methods.recipes.buckets import (
     n_bucket_bits,
     warn_of_shared_codes,
 )
+from kinhash.methods.recipes.outcome import Outcome, calibrated
 from kinhash.methods.recipes.parameters import StrongParameters
 from kinhash.methods.standardisation import check_varies, standardisation
 from kinhash.methods.supervision.rows import from_labels, membership
@@ -42,14 +41,6 @@ logger = logging.getLogger(__name__)
 GAMMA = 1.0  # sharpness of Gaussian units, as ClassCode has it
 MAX_UNLABELLED = 20_000  # rows that are looked at
 TAG_BITS = 2  # active bits of a tag's word
-
-
-@dataclasses.dataclass(frozen=True)
-class StrongFit:
-    """What the recipe leaves."""
-
-    encoder: Encoder
-    history: list[dict[str, Any]]
 
 
 def check_strong(settings: StrongParameters) -> None:
@@ -67,7 +58,7 @@ def fit_strong(
     y: Labels | None,
     pairs: Pairs | None,
     unlabelled: Matrix | None,
-) -> StrongFit:
+) -> Outcome:
     """Return what is learned from labels or tags, from pairs, or from vectors alone.
 
     Raises:
@@ -120,7 +111,9 @@ def fit_strong(
         first = np.unique(source.labels, return_index=True)[1]
         names = label_array("`y`", y).reshape(-1)[first]
         warn_of_shared_codes(_counts(fitted, source), names)
-    return StrongFit(encoder, [_record(fitted, temperature)])
+    left_out = fitted.left_out_codes(words, temperature, rank)
+    calibration = calibrated(left_out, source, fitted.rows, settings.seed)
+    return Outcome(encoder, [_record(fitted, temperature)], calibration)
 
 
 def _record(fitted: ClassProbabilities, temperature: float) -> dict[str, Any]:
@@ -167,19 +160,19 @@ def _seen(fitted: ClassProbabilities, unlabelled: Matrix, settings: StrongParame
     return fitted.seen(unlabelled[rows])
 
 
-def _from_vectors(settings: StrongParameters, X: Matrix, mean: Array, scale: Array) -> StrongFit:
+def _from_vectors(settings: StrongParameters, X: Matrix, mean: Array, scale: Array) -> Outcome:
     n_rank_bits = settings.n_rank_bits
     if n_rank_bits is None:
         n_rank_bits = settings.n_bits - usual_bucket_bits(settings.n_bits)
     encoder, history = fit_vectors_alone(
         X, mean, scale, n_bits=settings.n_bits, n_rank_bits=n_rank_bits, seed=settings.seed
     )
-    return StrongFit(encoder, list(history))
+    return Outcome(encoder, list(history))
 
 
 def _from_pairs(
     settings: StrongParameters, X: Matrix, pairs: Pairs, mean: Array, scale: Array
-) -> StrongFit:
+) -> Outcome:
     if not isinstance(pairs, Pairs):
         raise InvalidInputError(f"`pairs` must be kinhash.Pairs, got {type(pairs).__name__}.")
     pairs.check_rows(X.shape[0])
@@ -192,4 +185,4 @@ def _from_pairs(
         X, pairs, mean, scale, n_bits=settings.n_bits, seed=settings.seed
     )
     logger.info(facts.message())
-    return StrongFit(encoder, [facts.record() | {"kept": True}])
+    return Outcome(encoder, [facts.record() | {"kept": True}])
