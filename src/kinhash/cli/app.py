@@ -11,6 +11,7 @@ from kinhash.cli.compare import compare
 from kinhash.cli.demo import demo
 from kinhash.cli.encode import encode
 from kinhash.cli.evaluate import evaluate
+from kinhash.cli.export import export
 from kinhash.cli.index import index
 from kinhash.cli.info import info
 from kinhash.cli.reproduce import reproduce
@@ -26,6 +27,7 @@ EXAMPLES: dict[Callable[..., None], str] = {
     evaluate: "kinhash evaluate model.kinhash digits",
     compare: "kinhash compare digits --methods sparsehash,itq,lsh --out comparison",
     reproduce: "kinhash reproduce cifar10 --out cifar10",
+    export: "kinhash export codes.kinhash --to pgvector --out codes.sql",
     info: "kinhash info model.kinhash",
 }
 """Each command, in the order of `kinhash --help`, and the example that ends its help."""
