@@ -69,7 +69,7 @@ def files(tmp_path_factory, digits):
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr("kinhash.training.rank_bits.N_STEPS", 5)
         patched.setattr("kinhash.methods.parts.class_probabilities.N_UNITS", 20)
-        patched.setattr("kinhash.methods.parts.class_probabilities.WORTH_RIGHT", np.inf)
+        patched.setattr("kinhash.methods.parts.class_probabilities.WORTH_SURE", np.inf)
         for name, worth in (("class-rank", 0.0), ("kernel-class-rank", np.inf)):
             patched.setattr("kinhash.methods.parts.class_probabilities.WORTH_LOSS", worth)
             SparseHash(n_bits=12).fit(X, y % 2).save(folder / name)

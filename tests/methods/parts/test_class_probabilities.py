@@ -50,7 +50,7 @@ def fitted(X, targets, **options):
 def with_inputs(monkeypatch, kind):
     """Let plain vectors, or units, be what is worth it."""
     monkeypatch.setattr(class_probabilities, "WORTH_LOSS", 0.0 if kind == "plain" else np.inf)
-    monkeypatch.setattr(class_probabilities, "WORTH_RIGHT", np.inf)
+    monkeypatch.setattr(class_probabilities, "WORTH_SURE", np.inf)
 
 
 @pytest.mark.parametrize("kind", ["plain", "units"])
@@ -207,13 +207,13 @@ def test_encoders_give_the_probabilities_of_the_regression(
 
 
 @pytest.mark.parametrize("exclusive", [True, False])
-def test_units_are_also_used_where_more_rows_are_classed_rightly(rng, exclusive, monkeypatch):
+def test_units_are_also_used_where_rows_are_surer_of_their_class(rng, exclusive, monkeypatch):
     """A ring within a ring: no half-space tells them apart. Of tags, only the loss counts."""
     angles, y = rng.uniform(0, 2 * np.pi, 300), rng.integers(2, size=300)
     X = ((1 + 2 * y)[:, None] * np.stack([np.cos(angles), np.sin(angles)], 1)).astype(np.float32)
     monkeypatch.setattr(class_probabilities, "WORTH_LOSS", 0.0)
     assert (fitted(X, one_hot(y), exclusive=exclusive).units is not None) == exclusive
-    monkeypatch.setattr(class_probabilities, "WORTH_RIGHT", 3.0)  # half of them are right anyway
+    monkeypatch.setattr(class_probabilities, "WORTH_SURE", 3.0)  # without units each is sure by half
     assert fitted(X, one_hot(y), exclusive=exclusive).units is None
 
 

@@ -31,8 +31,9 @@ MAX_VALUES = 2**28  # numbers in them, at most: sparse rows are dense while they
 FEWEST_ROWS = 10  # with fewer, what is left out says little about how sure to be
 USUAL_SLOPE = 5.0  # of logits over predictions, where it cannot be found
 # Units make encoding many times slower than the plain vectors, so they must be worth it: by their
-# loss, or by how many rows they class rightly, as shares of the plain vectors'.
-WORTH_LOSS, WORTH_RIGHT = 0.95, 1.025
+# loss, or by the mean probability of the right class, as shares of the plain vectors'. Counting
+# rows that are classed rightly instead would depend on which units were drawn.
+WORTH_LOSS, WORTH_SURE = 0.95, 1.035
 SHRINKAGE = 1e-3  # of the biases of the calibration towards 0
 
 
@@ -219,8 +220,8 @@ def fit_class_probabilities(
         layer = units_at_rows(X, mean, scale, N_UNITS, gamma=gamma, seed=seed)
         lifted = layer(standard)
         found = _regression(lifted, Y, exclusive=exclusive)
-        right = found.n_right(Y) if exclusive else 0
-        if found.loss < WORTH_LOSS * best.loss or right > WORTH_RIGHT * best.n_right(Y):
+        sure = found.sure(Y) if exclusive else 0.0
+        if found.loss < WORTH_LOSS * best.loss or sure > WORTH_SURE * best.sure(Y):
             best, units, inputs = found, layer, lifted
         ridge = best.ridge
         W, bias = ridge.weights(Y, best.penalty)
@@ -266,9 +267,9 @@ class _Regression:
     shift: Array
     logits: Array  # of rows left out
 
-    def n_right(self, Y: Array) -> int:
-        """Return how many rows have their class as the likeliest one, when they are left out."""
-        return int((self.logits.argmax(axis=1) == Y.argmax(axis=1)).sum())
+    def sure(self, Y: Array) -> float:
+        """Return the mean probability of the rows' own classes, each row's when it is left out."""
+        return float((probabilities(self.logits, exclusive=True) * Y).sum(axis=1).mean())
 
 
 def _regression(Z: Array, Y: Array, *, exclusive: bool) -> _Regression:
