@@ -213,7 +213,8 @@ def test_units_are_also_used_where_rows_are_surer_of_their_class(rng, exclusive,
     X = ((1 + 2 * y)[:, None] * np.stack([np.cos(angles), np.sin(angles)], 1)).astype(np.float32)
     monkeypatch.setattr(class_probabilities, "WORTH_LOSS", 0.0)
     assert (fitted(X, one_hot(y), exclusive=exclusive).units is not None) == exclusive
-    monkeypatch.setattr(class_probabilities, "WORTH_SURE", 3.0)  # without units each is sure by half
+    # Without units each row is sure of its class by half.
+    monkeypatch.setattr(class_probabilities, "WORTH_SURE", 3.0)
     assert fitted(X, one_hot(y), exclusive=exclusive).units is None
 
 
