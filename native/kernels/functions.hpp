@@ -17,6 +17,7 @@ namespace kinhash::KINHASH_ISA {
 
 KINHASH_KERNEL(encode);
 KINHASH_KERNEL(standardise);
+KINHASH_KERNEL(squared_distances);
 KINHASH_KERNEL(scan);
 KINHASH_KERNEL(scan_many);
 KINHASH_KERNEL(scan_narrow);

@@ -100,6 +100,8 @@ struct Kernels {
     // overflows, or n.
     size_t (*standardise)(const float* mean, const float* scale, size_t n_in, const float* X, size_t n,
                           float* out);
+    // From products x y of n rows and m others to squared distances, |x|^2 + |y|^2 - 2 x y, never negative.
+    void (*squared_distances)(const float* own, const float* other, size_t n, size_t m, float* products);
     // The rows of `codes` within `radius` of `query`, in order, numbered from `first` on and with its
     // segment. `out` has room for n + SPARE_HITS hits. Returns their number.
     size_t (*scan)(const uint64_t* codes, size_t n, size_t n_words, const uint64_t* query, uint32_t radius,

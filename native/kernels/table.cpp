@@ -13,6 +13,7 @@ const Kernels& KINHASH_JOIN(kernels_, KINHASH_ISA)() {
     static const Kernels table{KINHASH_TEXT(KINHASH_ISA),
                                encode,
                                standardise,
+                               squared_distances,
                                scan,
                                scan_many,
                                scan_narrow,

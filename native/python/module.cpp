@@ -102,6 +102,13 @@ class NetworkEncoder {
     kinhash::Network net_;
 };
 
+void squared_distances(In<float, 1> own, In<float, 1> other, Out<float, 2> products) {
+    const size_t n = products.shape(0), m = products.shape(1);
+    expect(own.shape(0) == n && other.shape(0) == m, "products need a row of own and a column of other each");
+    nb::gil_scoped_release nogil;
+    kinhash::active_kernels()->squared_distances(own.data(), other.data(), n, m, products.data());
+}
+
 // Returns the first row that is not finite, or the number of rows.
 size_t standardise(In<float, 2> X, In<float, 1> mean, In<float, 1> scale, Out<float, 2> out) {
     const size_t n = X.shape(0), n_in = X.shape(1);
@@ -273,6 +280,7 @@ NB_MODULE(_native, module) {
     });
     module.def("instruction_set", [] { return std::string(kinhash::active_kernels()->name); });
     module.def("use_instruction_set", &kinhash::use_kernels, "name"_a);
+    module.def("squared_distances", &squared_distances, "own"_a, "other"_a, "products"_a);
     module.def("standardise", &standardise, "X"_a, "mean"_a, "scale"_a, "out"_a);
     module.def("pack", &pack, "dense"_a, "words"_a, "signed"_a);
     module.def("unpack", &unpack, "words"_a, "dense"_a, "signed"_a);

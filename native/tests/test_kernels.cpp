@@ -274,6 +274,22 @@ TEST(a_small_network_gives_the_bits_of_hand_arithmetic) {
     }
 }
 
+TEST(squared_distances_are_those_of_a_naive_loop) {
+    for (const size_t m : {1, 3, 16, 33}) {
+        const auto own = floats(5, 1), other = floats(m, 1), given = floats(5 * m, 1);
+        for (const Kernels* kernels : available_kernels()) {
+            std::vector<float> out = given;
+            out[m] = NAN;
+            out.push_back(99);
+            kernels->squared_distances(own.data(), other.data(), 5, m, out.data());
+            CHECK(out.back() == 99);
+            CHECK(std::isnan(out[m]));
+            for (size_t i = 0; i < given.size(); ++i)
+                CHECK(i == m || out[i] == std::max(0.0f, own[i / m] + other[i % m] - 2 * given[i]));
+        }
+    }
+}
+
 TEST(rows_are_standardised_as_by_a_naive_loop) {
     for (const size_t n_in : {1, 3, 15, 16, 17, 100}) {
         const auto mean = floats(n_in, 1), scale = floats(n_in, 1);

@@ -33,6 +33,9 @@ def test_squared_distances_equal_a_double_loop_and_are_never_negative(rng):
     X, Y = rng.normal(size=(6, 3)), rng.normal(size=(4, 3))
     expected = [[sum((a - b) ** 2 for a, b in zip(x, y, strict=True)) for y in Y] for x in X]
     assert np.allclose(squared_distances(X, Y), expected)
+    singles = X.astype(np.float32), Y.astype(np.float32)
+    assert np.allclose(squared_distances(*singles), expected, atol=1e-5)
+    assert squared_distances(*singles).dtype == np.float32
     near = 1000 + 1e-4 * rng.normal(size=(50, 3)).astype(np.float32)
     assert squared_distances(near, near).min() >= 0
 

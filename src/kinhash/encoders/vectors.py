@@ -3,11 +3,11 @@
 import numpy as np
 import scipy.sparse
 
+from kinhash import _native
 from kinhash.arrays import Array, Matrix
 from kinhash.errors import InvalidInputError
 
 CHUNK_ROWS = 8192  # rows looked at a time
-_CACHED = 2**15  # numbers that stay in the cache over several operations
 
 
 def is_sparse(X: object) -> bool:
@@ -31,14 +31,13 @@ def unit_length(X: Array) -> Array:
 def squared_distances(X: Array, Y: Array) -> Array:
     """Return the squared Euclidean distance of each row of `X` to each of `Y`, never negative."""
     squared: Array = X @ Y.T
-    own, other = np.einsum("ij,ij->i", X, X)[:, None], np.einsum("ij,ij->i", Y, Y)
-    step = max(1, _CACHED // max(1, len(Y)))
-    for start in range(0, len(X), step):
-        rows = slice(start, start + step)
-        sums = own[rows] + other
-        sums -= 2 * squared[rows]
-        np.maximum(sums, 0, out=squared[rows])
-    return squared
+    own, other = np.einsum("ij,ij->i", X, X), np.einsum("ij,ij->i", Y, Y)
+    if squared.dtype == np.float32:
+        _native.squared_distances(own, other, squared)  # one pass; NumPy takes four
+        return squared
+    squared *= -2
+    squared += own[:, None] + other
+    return np.maximum(squared, 0, out=squared)
 
 
 def check_finite(X: Matrix, *, first_row: int = 0) -> None:
