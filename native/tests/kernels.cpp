@@ -11,6 +11,7 @@
 #include "kernels/runs.cpp"
 #include "kernels/select.cpp"
 #include "kernels/similarity.cpp"
+#include "kernels/squares.cpp"
 #include "kernels/stream.cpp"
 #include "kernels/table.cpp"
 #include "kernels/write.cpp"
