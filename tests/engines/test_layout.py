@@ -67,3 +67,22 @@ def test_codes_of_another_length_are_refused():
 def test_lengths_that_make_no_code_are_refused(n_bits, options, message):
     with pytest.raises(InvalidInputError, match=message):
         Layout(n_bits, **options)
+
+
+def test_metadata_of_a_table_gives_the_lengths_back():
+    layout = Layout(70, signed=True, n_rank_bits=6)
+    assert layout.metadata() == {
+        b"kinhash.n_bits": b"70",
+        b"kinhash.n_rank_bits": b"6",
+        b"kinhash.signed": b"true",
+    }
+    assert Layout.from_metadata({b"pandas": b"{}", **layout.metadata()}) == layout
+    assert Layout.from_metadata({b"pandas": b"{}"}) is None
+    assert Layout.from_metadata(None) is None
+
+
+@pytest.mark.parametrize("changed", [{"n_bits": "x"}, {"signed": "yes"}, {"n_rank_bits": ""}])
+def test_metadata_that_makes_no_lengths_is_refused(changed):
+    told = Layout(7).metadata() | {f"kinhash.{k}".encode(): v.encode() for k, v in changed.items()}
+    with pytest.raises(InvalidInputError, match=r"must say how long its codes are, got \{"):
+        Layout.from_metadata(told)

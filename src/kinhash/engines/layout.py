@@ -12,6 +12,8 @@ from kinhash.arrays import Array
 from kinhash.codes import MAX_BITS, Codes, words_per_code
 from kinhash.errors import InvalidInputError
 
+_TOLD = ("n_bits", "n_rank_bits", "signed")
+
 
 class HasLengths(Protocol):
     """What says how long codes are: `Codes`, an encoder, or a fitted model's encoder."""
@@ -68,6 +70,31 @@ class Layout:
     def of(cls, codes: HasLengths) -> Self:
         """Return the layout of codes, or of the codes that an encoder gives."""
         return cls(codes.n_bits, signed=codes.signed, n_rank_bits=codes.n_rank_bits)
+
+    @classmethod
+    def from_metadata(cls, metadata: Mapping[bytes, bytes] | None) -> Self | None:
+        """Return the layout that the schema of a table says its codes have; None if it does not.
+
+        Raises:
+            InvalidInputError: It says so in words that make no lengths.
+        """
+        told = {key: (metadata or {}).get(f"kinhash.{key}".encode()) for key in _TOLD}
+        if None in told.values():
+            return None
+        texts = {key: value.decode(errors="replace") for key, value in told.items() if value}
+        try:
+            n_bits, n_rank_bits = int(texts["n_bits"]), int(texts["n_rank_bits"])
+            signed = {"true": True, "false": False}[texts["signed"]]
+        except (KeyError, ValueError):
+            raise InvalidInputError(
+                f"The table's metadata must say how long its codes are, got {texts}."
+            ) from None
+        return cls(n_bits, signed=signed, n_rank_bits=n_rank_bits)
+
+    def metadata(self) -> dict[bytes, bytes]:
+        """Return what the schema of an Arrow table says of its codes, as `kinhash export` does."""
+        values = {key: str(getattr(self, key)).lower() for key in _TOLD}
+        return {f"kinhash.{key}".encode(): value.encode() for key, value in values.items()}
 
     @property
     def n_bucket_bits(self) -> int:
