@@ -40,6 +40,7 @@ MEASURES: dict[str, Measure] = {
         Measure("map_worst", "worst mAP", "percent", "ranking", is_score=True),
         Measure("ramap", "RAMAP", "percent", "ranking", is_score=True),
         Measure("mp", "precision", "percent", "ranking", is_score=True),
+        Measure("reranked_recall", "reranked recall", "percent", "ranking", is_score=True),
         Measure("precision", "precision", "percent", "radius", is_score=True),
         Measure("recall", "recall", "percent", "radius", is_score=True),
         Measure("f1", "F1", "percent", "radius", is_score=True),

@@ -7,6 +7,7 @@ import pytest
 
 import kinhash
 from kinhash.datasets import Dataset, load
+from kinhash.evaluation.neighbours import evaluate_fitted_by_neighbours
 from kinhash.metrics import evaluate_codes, evaluate_neighbours, true_neighbours
 
 
@@ -142,20 +143,43 @@ def test_without_labels_the_true_neighbours_count(run, model, npz, items, tmp_pa
             *(encoder.encode(side) for side in sides),
             true_neighbours(*sides, 10, metric=metric),
             radii=[1],
+            at=[10, 100, 500],
         )
+        expected |= {f"reranked_recall@{k}": 1.0 for k in (10, 100, 500)}  # 100 items in all
         done = run("evaluate", model, tmp_path / "bare.npy", *words, "--metric", metric)
         assert json.loads(done.out) == {
             "data": "bare",
             "seed": 0,
             "metric": metric,
+            "candidates": 500,
             "n_queries": 20,
             "n_database": 100,
             **{key: pytest.approx(value) for key, value in expected.items()},
         }
     text = run("evaluate", model, tmp_path / "bare.npy").out
     starts = [line.split("  ")[0] for line in text.splitlines()]
-    assert starts[2:6] == ["first 100", "first 500", "r = 0", "r ≤ 2"]
+    assert starts[2:7] == ["first 10", "first 100", "first 500", "r = 0", "r ≤ 2"]
+    assert text.split("\n")[0].split()[:4] == ["among", "recall", "reranked", "recall"]
     assert run("evaluate", model, tmp_path / "bare.npy", "--metric", "dot").code == 2
+
+
+def test_recall_after_reranking_is_that_of_the_library(run, model, npz):
+    words = ("--without-labels", "--candidates", "12", "--at", "5,10", "--format", "json")
+    found = json.loads(run("evaluate", model, npz, *words).out)
+    data = load(npz)
+    expected = evaluate_fitted_by_neighbours(
+        kinhash.load(model), data, data.split(0), at=[5, 10], candidates=12
+    ).metrics
+    names = {"reranked_recall@5", "reranked_recall@10"}
+    assert names <= expected.keys()
+    assert {key: found[key] for key in expected} == pytest.approx(expected)
+    assert found["candidates"] == 12
+    for words in ((model, npz), (model, npz, "--queries", npz.with_name("other.npz"))):
+        if "--queries" in words:
+            words[-1].write_bytes(npz.read_bytes())
+        done = run("evaluate", *words, "--candidates", "12")
+        assert (done.code, done.out) == (1, "")
+        assert "error: --candidates is for recall of the true neighbours, but here" in done.err
 
 
 def test_labels_that_are_left_out_still_choose_queries_that_were_never_trained_on(run, model, npz):

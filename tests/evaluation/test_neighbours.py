@@ -14,7 +14,7 @@ from kinhash.evaluation.neighbours import (
     evaluate_vectors_by_neighbours,
 )
 from kinhash.evaluation.protocol import split_hash
-from kinhash.methods import ITQ, KSH, LSH
+from kinhash.methods import ITQ, KSH, LSH, Nested
 from kinhash.metrics import evaluate_neighbours, true_neighbours
 
 
@@ -51,6 +51,45 @@ def test_codes_are_measured_by_the_true_neighbours(data, part, metric, order):
     assert math.isnan(again.fit_seconds)
     sides = Dataset("asked", queries), Dataset("searched", database)
     assert evaluate_apart_by_neighbours(method, *sides, metric=metric, **options) == expected
+
+
+@pytest.mark.parametrize("metric", ["cosine", "l2"])
+@pytest.mark.parametrize("order", ["nested", "total"])
+def test_reranked_recall_is_that_of_candidates_sorted_by_their_vectors(data, part, metric, order):
+    n, at = 30, [1, 10, 25, 60]
+    method = Nested(LSH(), ITQ(), n_bits=10, n_rank_bits=6)
+    options = {"at": at, "order": order, "metric": metric}
+    found = evaluate_method_by_neighbours(method, data, part, candidates=n, **options)
+    queries, database = data.vectors[part.query], data.vectors[part.database]
+    codes, asked = method.encode(database), method.encode(queries)
+    hits = dict.fromkeys(at, 0)
+    for q, query in enumerate(queries):
+        apart = (codes.to_dense() != asked.to_dense()[q]).sum(axis=1)
+        ranks = (codes.rank_to_dense() != asked.rank_to_dense()[q]).sum(axis=1)
+        place = apart + ranks if order == "total" else 100 * apart + ranks
+        first = sorted(range(len(database)), key=lambda i: (place[i], i))[:n]
+        near = {
+            "cosine": -(database @ query) / np.linalg.norm(database, axis=1),
+            "l2": np.linalg.norm(database - query, axis=1),
+        }[metric]
+        true = set(np.argsort(near)[:10])
+        for k in at:
+            hits[k] += len(true & set(sorted(first, key=lambda i: near[i])[:k]))
+    expected = {f"reranked_recall@{k}": hits[k] / (10 * len(queries)) for k in at}
+    bare = evaluate_fitted_by_neighbours(method, data, part, **options).metrics
+    assert found.metrics == bare | {name: pytest.approx(one) for name, one in expected.items()}
+    sides = Dataset("asked", queries), Dataset("searched", database)
+    apart = evaluate_apart_by_neighbours(method, *sides, candidates=n, **options)
+    assert apart == found.metrics
+
+
+def test_with_all_items_as_candidates_nothing_is_missed(data, part):
+    found = evaluate_method_by_neighbours(LSH(4), data, part, at=[5, 10], candidates=1000).metrics
+    assert found["reranked_recall@5"] == pytest.approx(0.5)
+    assert found["reranked_recall@10"] == pytest.approx(1)
+    assert found["recall@10"] < 0.9
+    with pytest.raises(InvalidInputError, match=r"`candidates` must be an integer of at least 1"):
+        evaluate_method_by_neighbours(LSH(4), data, part, candidates=0)
 
 
 def test_methods_learn_from_the_vectors_of_the_training_part_alone(data, monkeypatch):

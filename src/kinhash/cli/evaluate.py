@@ -13,6 +13,9 @@ if TYPE_CHECKING:  # this takes half a second to import
     from kinhash.datasets import Dataset
     from kinhash.methods import HashMethod, MultimodalMethod
 
+N_CANDIDATES = 500
+AT_WITHOUT_LABELS = (10, 100, 500)
+
 
 def evaluate(
     model: options.Model,
@@ -48,7 +51,18 @@ def evaluate(
         typer.Option(
             "--at",
             metavar="K,K",
-            help="Ranking lengths to measure at. [default: 10,5000; without labels 100,500]",
+            help="Ranking lengths to measure at. [default: 10,5000; without labels 10,100,500]",
+            show_default=False,
+        ),
+    ] = None,
+    candidates: Annotated[
+        int | None,
+        typer.Option(
+            "--candidates",
+            metavar="N",
+            min=1,
+            help="Without labels: measure recall also after this many of the first items were put "
+            "in the order of their vectors. [default: 500]",
             show_default=False,
         ),
     ] = None,
@@ -69,7 +83,7 @@ def evaluate(
     --rows split is given: results on queries that were training rows are too good.
 
     Without labels, up to 1,000 rows are queries, and recall is the share of the 10 rows whose
-    vectors are nearest by --metric.
+    vectors are nearest by --metric; reranked recall is what search --rerank reaches.
 
     A model of several modalities is measured in all directions. If a data set has a published
     split, its test part is searched with itself; no item finds itself.
@@ -104,17 +118,29 @@ def evaluate(
     if isinstance(method, HashMethod):
         # Labels that are left out still choose the split: its queries are those never trained on.
         if without_labels or not any(one is not None for one in _labels_of(database, asked)):
-            wanted["metric"] = metric.value
+            near = {"metric": metric.value, "candidates": candidates or N_CANDIDATES}
+            wanted = {"at": AT_WITHOUT_LABELS} | wanted | near
+        else:
+            _check_no_candidates(candidates)
         emit(_shown(_of_vectors(method, asked, database, seed, wanted), output))
     else:
+        _check_no_candidates(candidates)
         emit(_shown_directions(_of_directions(method, asked, database, seed, wanted), output))
+
+
+def _check_no_candidates(candidates: int | None) -> None:
+    if candidates is not None:
+        raise InvalidInputError(
+            "--candidates is for recall of the true neighbours, but here labels say what is "
+            "right. Add --without-labels, or leave it out."
+        )
 
 
 def _labels_of(*datasets: "Dataset | None") -> list[Any]:
     return [dataset.labels for dataset in datasets if dataset is not None]
 
 
-# radii, at and order, as evaluate_codes takes them; without labels, the metric, too.
+# radii, at and order, as evaluate_codes takes them; without labels, metric and candidates, too.
 Wanted = dict[str, Any]
 
 
@@ -132,7 +158,7 @@ def _of_vectors(
     )
     from kinhash.evaluation.protocol import evaluate_apart, evaluate_fitted
 
-    near = {"metric": wanted["metric"]} if "metric" in wanted else {}
+    near = {name: wanted[name] for name in ("metric", "candidates") if name in wanted}
     if queries is not None:
         if not near:
             _check_labels(queries, database)

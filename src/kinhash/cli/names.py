@@ -96,7 +96,7 @@ def _table(command: str, words: Sequence[str]) -> dict[str, str]:
     if command == "evaluate" and "--queries" in typed:
         table["X"] = "DATA or --queries"  # the message does not say which
     if "features" in table:
-        table["vectors"] = table["features"]
+        table["vectors"] = "--rerank" if "--rerank" in typed else table["features"]
     return table
 
 

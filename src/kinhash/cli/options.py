@@ -38,6 +38,14 @@ class Metric(enum.StrEnum):
     L2 = "l2"
 
 
+class Similarity(enum.StrEnum):
+    """What candidates are reranked by: the names of `kinhash.reranking.SIMILARITIES`."""
+
+    COSINE = "cosine"
+    DOT = "dot"
+    L2 = "l2"
+
+
 class Rows(enum.StrEnum):
     """Which rows of a data set are trained on."""
 

@@ -15,13 +15,16 @@ from kinhash.errors import InvalidInputError
 if TYPE_CHECKING:  # these take half a second to import
     from kinhash.arrays import Array
     from kinhash.cli.inputs import AnyMethod
+    from kinhash.cli.reranking import Reranker
     from kinhash.codes import Codes, Order
     from kinhash.datasets import Dataset
     from kinhash.index.hamming import HammingIndex
     from kinhash.matches import Matches
+    from kinhash.reranking import Ranked
 
 TABLE_LIMIT = 50
-COLUMNS = ("id", "distance", "rank_distance")  # of a match; the last only with rank bits
+# Of a match: rank distances only of codes with rank bits, similarities only after reranking.
+COLUMNS = ("id", "distance", "rank_distance", "similarity")
 CHUNK_QUERIES = 1024  # between two steps of the progress bar
 
 
@@ -79,6 +82,35 @@ def search(
         ),
     ] = None,
     order: options.Ranking = options.Order.NESTED,
+    rerank: Annotated[
+        str | None,
+        typer.Option(
+            "--rerank",
+            metavar="DATA",
+            help="Put what was found in the order of the items' vectors: a .npy file, which stays "
+            "on disk, whose row i is item i; or data with ids. Codes find --candidates first.",
+            show_default=False,
+        ),
+    ] = None,
+    metric: Annotated[
+        options.Similarity | None,
+        typer.Option(
+            "--metric",
+            help="Which vectors are most similar, with --rerank. [default: cosine]",
+            show_default=False,
+        ),
+    ] = None,
+    candidates: Annotated[
+        int | None,
+        typer.Option(
+            "--candidates",
+            metavar="N",
+            min=1,
+            help="With --rerank and --top-k: how many of the nearest codes are put in order. "
+            "[default: 500]",
+            show_default=False,
+        ),
+    ] = None,
     limit: Annotated[
         int | None,
         typer.Option(
@@ -101,16 +133,23 @@ def search(
     """Find the items whose codes are near those of queries, exactly.
 
     Prints query, id and distance of each match, nearest first, and the rank distance of codes with
-    rank bits. Items and queries are named by the ids of their data, or by row numbers if it has
-    none; text queries by their text.
+    rank bits; with --rerank the most similar first, and the similarity. Items and queries are named
+    by the ids of their data, or by row numbers if it has none; text queries by their text.
     """
-    from kinhash.cli import inputs
+    from kinhash.cli import inputs, reranking
 
     options.check_one_of({"--radius": radius, "--top-k": k})
     options.check_one_of({"--queries": queries, "--query-text": query_text or None})
     method = inputs.load_model(model)
+    reranking.check_options(rerank, metric, candidates, k, has_texts=bool(query_text))
     inputs.check_modality(model, method, modality)
     index = inputs.load_items(items, method)
+    reranker = None
+    if rerank is not None:
+        reranker = reranking.opened(
+            rerank, index, metric=metric, k=k, candidates=candidates, root=root
+        )
+        k = None if k is None else reranker.n_candidates
     if query_text:
         asked = _of_texts(model, method, query_text, modality, threads)
     else:
@@ -122,10 +161,8 @@ def search(
             root=root,
             modalities=None if modality is None else (modality,),
         )
-        asked = _of_data(method, dataset, modality, threads)
-    found = _found(
-        index, asked.codes[asked.is_known], radius=radius, k=k, order=order.value, n_threads=threads
-    )
+        asked = _of_data(method, dataset, modality, threads, reranker)
+    found = _found(index, asked, reranker, radius=radius, k=k, order=order.value, n_threads=threads)
     if limit is None and output is options.Format.TABLE:
         limit = TABLE_LIMIT
     _print(found, asked, limit or None, output)
@@ -138,6 +175,7 @@ class _Queries:
     names: Sequence[int | str]
     codes: "Codes"
     is_known: Any  # (n_queries,) bool: whether there is anything to search with
+    vectors: Any = None  # (n_queries, n_features) if matches are to be reranked
 
 
 def _of_texts(
@@ -160,32 +198,39 @@ def _of_texts(
 
 
 def _of_data(
-    method: "AnyMethod", dataset: "Dataset", modality: str | None, threads: int | None
+    method: "AnyMethod",
+    dataset: "Dataset",
+    modality: str | None,
+    threads: int | None,
+    reranker: "Reranker | None",
 ) -> _Queries:
-    from kinhash.cli import inputs
+    from kinhash.cli import inputs, reranking
     from kinhash.cli.messages import counted, note
 
+    vectors = reranker and reranking.query_vectors(reranker, dataset, modality)
     codes, is_known = inputs.encoded(method, dataset, modality, n_threads=threads)
     if not is_known.all():
         n_empty = int((~is_known).sum())
         note(f"{counted(n_empty, 'query', 'queries')} without a known word or entry: no match.")
     names = range(len(dataset)) if dataset.ids is None else dataset.ids.tolist()
-    return _Queries(names, codes, is_known)
+    return _Queries(names, codes, is_known, vectors)
 
 
 def _found(
     index: "HammingIndex",
-    queries: "Codes",
+    asked: _Queries,
+    reranker: "Reranker | None",
     *,
     radius: int | None,
     k: int | None,
     order: "Order",
     n_threads: int | None,
-) -> "list[Matches]":
+) -> "list[Matches | Ranked]":
     """Return the matches, a chunk of queries at a time: what shows progress."""
     from kinhash.progress import progress_bar
 
-    found = []
+    found: list[Matches | Ranked] = []
+    queries = asked.codes[asked.is_known]
     with progress_bar("Searching") as report:
         for start in range(0, len(queries), CHUNK_QUERIES):
             chunk = queries[start : start + CHUNK_QUERIES]
@@ -195,18 +240,24 @@ def _found(
                 )
             else:
                 matches = index.search_top_k(chunk, k or 0, order=order, n_threads=n_threads)
-            found.append(matches)
+            if reranker is None:
+                found.append(matches)
+            else:
+                vectors = asked.vectors[asked.is_known][start : start + CHUNK_QUERIES]
+                found.append(reranker(matches, vectors, n_threads))
             report(start + len(chunk), len(queries))
     return found
 
 
 def _print(
-    found: "list[Matches]", asked: _Queries, limit: int | None, output: options.Format
+    found: "list[Matches | Ranked]", asked: _Queries, limit: int | None, output: options.Format
 ) -> None:
     from kinhash.cli.messages import counted, note
     from kinhash.cli.results import stdout
 
-    columns = COLUMNS if asked.codes.n_rank_bits else COLUMNS[:-1]
+    left_out = set() if asked.codes.n_rank_bits else {"rank_distance"}
+    left_out |= {"similarity"} if asked.vectors is None else set()
+    columns = [name for name in COLUMNS if name not in left_out]
     with stdout() as stream:
         answers = _answers(found, asked, limit, columns)
         stream.writelines(f"{line}\n" for line in _LINES[output](answers, columns))
@@ -222,7 +273,7 @@ def _print(
 
 
 def _answers(
-    found: "list[Matches]", asked: _Queries, limit: int | None, columns: Sequence[str]
+    found: "list[Matches | Ranked]", asked: _Queries, limit: int | None, columns: Sequence[str]
 ) -> Iterator[dict[str, Any]]:
     """Yield what each query found, with the first `limit` matches of all queries together."""
     searched = (row for matches in found for row in _rows_of(matches))
@@ -238,11 +289,14 @@ def _answers(
         n_left -= len(matches)
 
 
-def _rows_of(matches: "Matches") -> "Iterator[list[Array]]":
-    """Yield the ids, distances and, if there are rank bits, rank distances of each query."""
+def _rows_of(matches: "Matches | Ranked") -> "Iterator[list[Array]]":
+    """Yield the columns of each query's matches, those that there are of `COLUMNS`."""
     arrays: list[Array] = [matches.ids, matches.distances]
     if matches.rank_distances is not None:
         arrays.append(matches.rank_distances)
+    similarities = getattr(matches, "similarities", None)
+    if similarities is not None:
+        arrays.append(similarities)
     offsets = matches.offsets.tolist()
     for start, end in itertools.pairwise(offsets):
         yield [array[start:end] for array in arrays]

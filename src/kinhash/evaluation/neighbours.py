@@ -7,13 +7,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from kinhash.arguments import check_integer
 from kinhash.arrays import Floats, Integers
 from kinhash.codes import Codes, Order
 from kinhash.datasets import Dataset, Split
 from kinhash.datasets.dataset import vectors_of
 from kinhash.evaluation.fitting import Hasher
 from kinhash.evaluation.protocol import check_part, split_hash
+from kinhash.index.hamming import HammingIndex
 from kinhash.metrics import Metric, evaluate_neighbours, true_neighbours
+from kinhash.reranking import rerank
 
 N_TRUE = 10
 """How many of the nearest vectors of a query are its true neighbours, unless said otherwise."""
@@ -45,6 +48,7 @@ def evaluate_method_by_neighbours(
     at: Sequence[int] = (100, 500),
     order: Order = "nested",
     metric: Metric = "cosine",
+    candidates: int | None = None,
 ) -> NeighbourEvaluation:
     """Fit `method` on the vectors of `part.train` alone; look for neighbours in `part.database`.
 
@@ -59,6 +63,9 @@ def evaluate_method_by_neighbours(
         at: Ranking lengths at which recall is measured.
         order: Of rankings by codes with rank bits.
         metric: What near means: "cosine" or "l2".
+        candidates: If given, `reranked_recall@{k}` is measured, too: the share of the true
+            neighbours among the first k after `kinhash.rerank` has put this many of the first
+            items in the order of their vectors.
 
     Raises:
         InvalidInputError: A query is also in `train` or `database`, a part is empty or goes beyond
@@ -78,7 +85,14 @@ def evaluate_method_by_neighbours(
     method.fit(vectors[part.train])
     seconds = time.perf_counter() - start
     found = evaluate_fitted_by_neighbours(
-        method, data, part, radii=radii, at=at, order=order, metric=metric
+        method,
+        data,
+        part,
+        radii=radii,
+        at=at,
+        order=order,
+        metric=metric,
+        candidates=candidates,
     )
     return dataclasses.replace(found, fit_seconds=seconds)
 
@@ -92,6 +106,7 @@ def evaluate_fitted_by_neighbours(
     at: Sequence[int] = (100, 500),
     order: Order = "nested",
     metric: Metric = "cosine",
+    candidates: int | None = None,
 ) -> NeighbourEvaluation:
     """Measure a method that is already fitted; otherwise as `evaluate_method_by_neighbours`.
 
@@ -101,15 +116,17 @@ def evaluate_fitted_by_neighbours(
     """
     check_part(data, part)
     vectors = vectors_of(data)
-    queries, database = vectors[part.query], vectors[part.database]
-    codes = method.encode(database)
-    metrics = evaluate_neighbours(
-        method.encode(queries),
+    codes = method.encode(vectors[part.database])
+    metrics = _measured(
+        method,
+        vectors[part.query],
+        vectors[part.database],
         codes,
-        _true(queries, database, metric),
         radii=radii,
         at=at,
         order=order,
+        metric=metric,
+        candidates=candidates,
     )
     return NeighbourEvaluation(metrics, math.nan, split_hash(part), codes)
 
@@ -123,6 +140,7 @@ def evaluate_apart_by_neighbours(
     at: Sequence[int] = (100, 500),
     order: Order = "nested",
     metric: Metric = "cosine",
+    candidates: int | None = None,
 ) -> dict[str, float]:
     """Return the measures of looking for all of one data set among all rows of another.
 
@@ -133,13 +151,16 @@ def evaluate_apart_by_neighbours(
         InvalidInputError: A data set has no vectors, or vectors of another width.
     """
     asked, searched = vectors_of(queries), vectors_of(database)
-    return evaluate_neighbours(
-        method.encode(asked),
+    return _measured(
+        method,
+        asked,
+        searched,
         method.encode(searched),
-        _true(asked, searched, metric),
         radii=radii,
         at=at,
         order=order,
+        metric=metric,
+        candidates=candidates,
     )
 
 
@@ -169,6 +190,36 @@ def evaluate_vectors_by_neighbours(
         is_it = ranked == wanted[:, column : column + 1]
         place[:, column] = np.where(is_it.any(axis=1), is_it.argmax(axis=1), longest)
     return {f"recall@{k}": float(np.mean(place < min(k, longest))) for k in at}, split_hash(part)
+
+
+def _measured(
+    method: Hasher,
+    queries: Floats,
+    database: Floats,
+    codes: Codes,
+    *,
+    radii: Sequence[int],
+    at: Sequence[int],
+    order: Order,
+    metric: Metric,
+    candidates: int | None,
+) -> dict[str, float]:
+    """Return how well the codes of `database` find the true neighbours, reranked and not."""
+    if candidates is not None:
+        check_integer("candidates", candidates, 1)
+    asked, wanted = method.encode(queries), _true(queries, database, metric)
+    found = evaluate_neighbours(asked, codes, wanted, radii=radii, at=at, order=order)
+    if candidates is None or not at:
+        return found
+    index = HammingIndex(codes, memory="lean")
+    matches = index.search_top_k(asked, min(candidates, len(codes)), order=order)
+    best = rerank(matches, queries, database, metric=metric, k=max(at))
+    hits = [np.isin(ids, true) for (ids, _), true in zip(best, wanted, strict=True)]
+    reranked = {
+        f"reranked_recall@{k}": float(sum(is_true[:k].sum() for is_true in hits) / wanted.size)
+        for k in at
+    }
+    return found | reranked
 
 
 def _true(queries: Floats, database: Floats, metric: Metric) -> Integers:

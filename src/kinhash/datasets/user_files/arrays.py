@@ -40,12 +40,21 @@ _UNREADABLE = (
 
 def read_npy(path: Path) -> Dataset:
     """Return the two-dimensional array of an .npy file; if float32, it stays on disk."""
+    return Dataset(path.stem, as_vectors(mapped_npy(path), str(path)))
+
+
+def mapped_npy(path: Path) -> npt.NDArray[Any]:
+    """Return the array of an .npy file, of any type and shape, which stays on disk.
+
+    Raises:
+        InvalidInputError: It cannot be read, or holds Python objects.
+    """
     _check_magic(path, b"\x93NUMPY")
     try:
-        array = np.load(path, mmap_mode="r", allow_pickle=False)
+        array: npt.NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
     except _UNREADABLE as error:
         raise _unreadable(str(path), error) from error
-    return Dataset(path.stem, as_vectors(array, str(path)))
+    return array
 
 
 def read_npz(
