@@ -45,50 +45,6 @@ def test_json_lists_the_nearest_of_each_query(run, codes, model, npz, distances)
         assert answer["matches"] == [{"id": i, "distance": row[i]} for i in nearest]
 
 
-def test_a_query_without_matches_has_an_empty_list(run, model, npz, tmp_path, items):
-    one = tmp_path / "one.npy"
-    np.save(one, items[0][:1])
-    assert run("encode", model, one, "--out", tmp_path / "codes").code == 0
-    words = ("--queries", npz, "--radius", "0", "--format", "json")
-    done = run("search", tmp_path / "codes", "--model", model, *words)
-    answers = json.loads(done.out)
-    assert len(answers) == 120
-    assert answers[0] == {"query": 0, "n_matches": 1, "matches": [{"id": 0, "distance": 0}]}
-    assert answers[-1] == {"query": 119, "n_matches": 0, "matches": []}
-
-
-def test_queries_are_called_by_their_ids(run, codes, model, csv_file):
-    words = ("--queries", csv_file, "--top-k", "1", "--format", "csv", "--limit", "2")
-    done = run("search", codes, "--model", model, *words)
-    assert [line.split(",")[0] for line in done.out.splitlines()] == ["query", "1000", "1001"]
-
-
-def test_a_table_stops_at_50_matches_and_says_so(run, codes, model, npz):
-    words = ("search", codes, "--model", model, "--queries", npz, "--top-k", "2")
-    done = run(*words)
-    assert done.out.splitlines()[0].split() == ["query", "id", "distance"]
-    assert len(done.out.splitlines()) == 51
-    assert "240 matches, 50 shown: --limit 0 shows all." in done.err
-    assert len(run(*words, "--limit", "0").out.splitlines()) == 241
-
-
-def test_limit_cuts_json_within_a_query(run, codes, model, npz):
-    words = ("--queries", npz, "--top-k", "2", "--limit", "3", "--format", "json")
-    answers = json.loads(run("search", codes, "--model", model, *words).out)
-    assert [len(answer["matches"]) for answer in answers[:3]] == [2, 1, 0]
-    assert {answer["n_matches"] for answer in answers} == {2}
-
-
-def test_nothing_found_is_an_empty_table(run, model, tmp_path, items):
-    np.save(tmp_path / "a.npy", items[0][:1])
-    np.save(tmp_path / "b.npy", items[0][-1:])
-    assert run("encode", model, tmp_path / "a.npy", "--out", tmp_path / "codes").code == 0
-    words = ("--queries", tmp_path / "b.npy", "--radius", "0")
-    done = run("search", tmp_path / "codes", "--model", model, *words)
-    assert (done.code, done.out) == (0, "")
-    assert "1 query, 1 without a match; 0 matches." in done.err
-
-
 @pytest.mark.parametrize("words", [(), ("--radius", "1", "--top-k", "2")])
 def test_exactly_one_of_radius_and_top_k_is_wanted(run, codes, model, npz, words):
     done = run("search", codes, "--model", model, "--queries", npz, *words)
@@ -227,16 +183,6 @@ def test_the_orders_differ_where_rank_bits_do(ranked):
     assert ranked["nested"] != ranked["total"]
 
 
-def test_csv_has_a_column_of_rank_distances_also_without_a_match(run, nested, items, tmp_path):
-    np.save(tmp_path / "a.npy", items[0][:1])
-    np.save(tmp_path / "b.npy", items[0][-1:])
-    model = nested / "model"
-    assert run("encode", model, tmp_path / "a.npy", "--out", tmp_path / "codes").code == 0
-    words = ("--queries", tmp_path / "b.npy", "--radius", "0", "--format", "csv")
-    done = run("search", tmp_path / "codes", "--model", model, *words)
-    assert (done.code, done.out) == (0, "query,id,distance,rank_distance\n")
-
-
 @pytest.mark.parametrize("words", [("--top-k", "4"), ("--radius", "2")])
 def test_without_rank_bits_there_is_one_order(run, index, model, npz, words):
     asked = ("search", index, "--model", model, "--queries", npz, *words, "--format", "csv")
@@ -325,71 +271,6 @@ def test_a_model_of_another_length_is_refused_by_an_index_that_knows_no_encoder(
     )
 
 
-def test_a_text_finds_pictures_of_its_class(run, picture_items, pair_model, items):
-    words = ("--modality", "text", "--query-text", "blue sky", "--query-text", "tree")
-    words += ("--top-k", "5", "--format", "json")
-    done = run("search", picture_items, "--model", pair_model, *words)
-    assert done.code == 0
-    blue, tree = json.loads(done.out)
-    assert (blue["query"], tree["query"]) == ("blue sky", "tree")
-    assert {items[1][match["id"]] for match in blue["matches"]} == {1}
-    assert {items[1][match["id"]] for match in tree["matches"]} == {2}
-    model = kinhash.load(pair_model)
-    index = HammingIndex(model.encode(items[0], modality="image"))
-    ids, distances = index.search_top_k(model.encode(["tree"], modality="text"), 5)[0]
-    assert [match["id"] for match in tree["matches"]] == ids.tolist()
-    assert [match["distance"] for match in tree["matches"]] == distances.tolist()
-
-
-@pytest.mark.parametrize("modality", ["image", "text"])
-def test_queries_may_be_of_any_modality(run, picture_items, pair_model, pairs, items, modality):
-    words = ("--queries", pairs, "--modality", modality, "--top-k", "1", "--format", "csv")
-    done = run("search", picture_items, "--model", pair_model, *words)
-    assert done.code == 0
-    rows = [tuple(map(int, line.split(","))) for line in done.out.splitlines()[1:]]
-    assert len(rows) == 120
-    assert np.mean([items[1][query] == items[1][item] for query, item, *_ in rows]) > 0.9
-
-
-EMPTY = {
-    "table": "",
-    "csv": "query,id,distance,rank_distance\n",
-    "json": '[\n{"query": "zzz", "n_matches": 0, "matches": []}\n]\n',
-}
-
-
-@pytest.mark.parametrize("output", EMPTY)
-@pytest.mark.parametrize("words", [("--top-k", "5"), ("--radius", "16")])
-def test_a_text_without_a_known_word_finds_nothing_and_says_so(
-    run, picture_items, pair_model, output, words
-):
-    asked = ("--modality", "text", "--query-text", "zzz", *words, "--format", output)
-    done = run("search", picture_items, "--model", pair_model, *asked)
-    assert (done.code, done.out) == (0, EMPTY[output])
-    assert done.err == (
-        'The model knows none of the words of "zzz".\n1 query, 1 without a match; 0 matches.\n'
-    )
-
-
-def test_unknown_texts_leave_the_answers_of_others_as_they_are(run, picture_items, pair_model):
-    words = ("search", picture_items, "--model", pair_model, "--modality", "text", "--top-k", "2")
-    words += ("--format", "csv")
-    alone = run(*words, "--query-text", "rose", "--query-text", "sky, blue").out
-    mixed = run(*words, *("--query-text", "q"), *("--query-text", "rose"), "--query-text", "")
-    assert mixed.out.splitlines() == alone.splitlines()[:3]
-    assert alone.splitlines()[3].startswith('"sky, blue",')
-    assert mixed.err.count("The model knows none of the words of") == 2
-
-
-def test_rows_without_a_known_word_are_counted(run, picture_items, pair_model, tmp_path):
-    (tmp_path / "asked.csv").write_text("id,text\n5,rose\n6,zzz\n")
-    words = ("--queries", tmp_path / "asked.csv", "--modality", "text", "--top-k", "1")
-    done = run("search", picture_items, "--model", pair_model, *words, "--format", "json")
-    assert done.code == 0
-    assert [(one["query"], one["n_matches"]) for one in json.loads(done.out)] == [(5, 1), (6, 0)]
-    assert "1 query without a known word or entry: no match." in done.err
-
-
 def test_an_index_of_one_modality_is_searched_with_another(
     run, picture_items, pair_model, tmp_path
 ):
@@ -416,36 +297,11 @@ def test_items_of_another_model_of_several_modalities_are_refused(
         ) or (items is codes and "holds codes of" in done.err)
 
 
-@pytest.mark.parametrize(
-    ("words", "code", "message"),
-    [
-        (("--query-text", "rose"), 1, "has the modalities image, text. Say which one is meant"),
-        (("--query-text", "rose", "--modality", "txt"), 1, "Did you mean 'text'?"),
-        (
-            ("--query-text", "rose", "--modality", "image"),
-            1,
-            "Modality 'image' was fitted on vectors of 6 numbers, not on texts.",
-        ),
-        (("--modality", "text"), 2, "'--queries' / '--query-text': give exactly one of the two."),
-        (
-            ("--queries", "digits", "--query-text", "rose", "--modality", "text"),
-            2,
-            "'--queries' / '--query-text': give exactly one of the two.",
-        ),
-    ],
-)
-def test_a_bad_query_text_is_one_sentence(run, picture_items, pair_model, words, code, message):
-    done = run("search", picture_items, "--model", pair_model, *words, "--top-k", "1")
-    assert (done.code, done.out) == (code, "")
-    assert done.err.count("\n") == 1
-    assert message in done.err
-
-
-def test_a_model_of_vectors_knows_no_words(run, codes, model):
-    words = ("--query-text", "rose", "--top-k", "1")
-    done = run("search", codes, "--model", model, *words)
-    assert (done.code, done.out) == (1, "")
-    assert done.err == (
-        f"error: --query-text needs a model that was trained on texts, but {model} holds a "
-        "sparsehash of vectors. Search with --queries.\n"
-    )
+def test_csv_has_a_column_of_rank_distances_also_without_a_match(run, nested, items, tmp_path):
+    np.save(tmp_path / "a.npy", items[0][:1])
+    np.save(tmp_path / "b.npy", items[0][-1:])
+    model = nested / "model"
+    assert run("encode", model, tmp_path / "a.npy", "--out", tmp_path / "codes").code == 0
+    words = ("--queries", tmp_path / "b.npy", "--radius", "0", "--format", "csv")
+    done = run("search", tmp_path / "codes", "--model", model, *words)
+    assert (done.code, done.out) == (0, "query,id,distance,rank_distance\n")

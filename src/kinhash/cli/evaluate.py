@@ -92,12 +92,7 @@ def evaluate(
     from kinhash.cli.results import emit
     from kinhash.methods import HashMethod
 
-    wanted: Wanted = {
-        "radii": options.whole_numbers(radii, "--radii", low=0, example="0,2"),
-        "order": order.value,
-    }
-    if at is not None:
-        wanted["at"] = options.whole_numbers(at, "--at", low=1, example="10,5000")
+    wanted = _wanted(radii, at, order)
     method = inputs.load_model(model)
     if queries is not None:
         _check_apart(queries, data)
@@ -110,22 +105,38 @@ def evaluate(
         modalities=None if isinstance(method, HashMethod) else method.modalities,
     )
     database, asked = read(data), None if queries is None else read(queries)
+    _check_one_kind(method, without_labels=without_labels)
+    # Labels that are left out still choose the split: its queries are those never trained on.
+    by_labels = not without_labels and any(one is not None for one in _labels_of(database, asked))
+    if by_labels or not isinstance(method, HashMethod):
+        _check_no_candidates(candidates)
+    else:
+        near = {"metric": metric.value, "candidates": candidates or N_CANDIDATES}
+        wanted = {"at": AT_WITHOUT_LABELS} | wanted | near
+    if isinstance(method, HashMethod):
+        emit(_shown(_of_vectors(method, asked, database, seed, wanted), output))
+    else:
+        emit(_shown_directions(_of_directions(method, asked, database, seed, wanted), output))
+
+
+def _wanted(radii: str, at: str | None, order: options.Order) -> "Wanted":
+    wanted: Wanted = {
+        "radii": options.whole_numbers(radii, "--radii", low=0, example="0,2"),
+        "order": order.value,
+    }
+    if at is not None:
+        wanted["at"] = options.whole_numbers(at, "--at", low=1, example="10,5000")
+    return wanted
+
+
+def _check_one_kind(method: "HashMethod | MultimodalMethod", *, without_labels: bool) -> None:
+    from kinhash.methods import HashMethod
+
     if without_labels and not isinstance(method, HashMethod):
         raise InvalidInputError(
             "--without-labels compares one kind of vectors, but the model has the modalities "
             f"{', '.join(method.modalities)}. Leave it out."
         )
-    if isinstance(method, HashMethod):
-        # Labels that are left out still choose the split: its queries are those never trained on.
-        if without_labels or not any(one is not None for one in _labels_of(database, asked)):
-            near = {"metric": metric.value, "candidates": candidates or N_CANDIDATES}
-            wanted = {"at": AT_WITHOUT_LABELS} | wanted | near
-        else:
-            _check_no_candidates(candidates)
-        emit(_shown(_of_vectors(method, asked, database, seed, wanted), output))
-    else:
-        _check_no_candidates(candidates)
-        emit(_shown_directions(_of_directions(method, asked, database, seed, wanted), output))
 
 
 def _check_no_candidates(candidates: int | None) -> None:
@@ -158,7 +169,7 @@ def _of_vectors(
     )
     from kinhash.evaluation.protocol import evaluate_apart, evaluate_fitted
 
-    near = {name: wanted[name] for name in ("metric", "candidates") if name in wanted}
+    near: dict[str, Any] = {k: wanted[k] for k in ("metric", "candidates") if k in wanted}
     if queries is not None:
         if not near:
             _check_labels(queries, database)

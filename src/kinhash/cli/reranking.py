@@ -86,20 +86,22 @@ def _wrong(option: str, reason: str) -> typer.BadParameter:
 
 
 def opened(
-    data: str,
+    data: str | None,
     index: HammingIndex,
     *,
     metric: options.Similarity | None,
     k: int | None,
     candidates: int | None,
     root: Path | None,
-) -> Reranker:
-    """Return what puts matches of `index` in the order of the vectors in `data`.
+) -> Reranker | None:
+    """Return what puts matches of `index` in the order of the vectors in `data`; None without.
 
     Raises:
         InvalidInputError: An item has no vector there, or there are no vectors.
         KinhashError: As `inputs.load_data`.
     """
+    if data is None:
+        return None
     vectors, ids = _vectors(data, root)
     _check_items(data, index, len(vectors), ids)
     n_candidates = candidates or max(N_CANDIDATES, k or 0)

@@ -1,30 +1,20 @@
 """`kinhash search`: find the items whose codes are near those of queries."""
 
-import dataclasses
-import itertools
-import json
-from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kinhash.cli import options
-from kinhash.errors import InvalidInputError
 
 if TYPE_CHECKING:  # these take half a second to import
-    from kinhash.arrays import Array
-    from kinhash.cli.inputs import AnyMethod
+    from kinhash.cli.queries import Asked
     from kinhash.cli.reranking import Reranker
-    from kinhash.codes import Codes, Order
-    from kinhash.datasets import Dataset
+    from kinhash.codes import Order
     from kinhash.index.hamming import HammingIndex
     from kinhash.matches import Matches
     from kinhash.reranking import Ranked
 
-TABLE_LIMIT = 50
-# Of a match: rank distances only of codes with rank bits, similarities only after reranking.
-COLUMNS = ("id", "distance", "rank_distance", "similarity")
 CHUNK_QUERIES = 1024  # between two steps of the progress bar
 
 
@@ -117,7 +107,7 @@ def search(
             "--limit",
             metavar="N",
             min=0,
-            help=f"Print this many matches at most, 0 for all. [default: {TABLE_LIMIT} in a "
+            help="Print this many matches at most, 0 for all. [default: 50 in a "
             "table, all in json and csv]",
             show_default=False,
         ),
@@ -136,89 +126,31 @@ def search(
     rank bits; with --rerank the most similar first, and the similarity. Items and queries are named
     by the ids of their data, or by row numbers if it has none; text queries by their text.
     """
-    from kinhash.cli import inputs, reranking
+    from kinhash.cli import answers, inputs, reranking
+    from kinhash.cli import queries as reading
 
     options.check_one_of({"--radius": radius, "--top-k": k})
     options.check_one_of({"--queries": queries, "--query-text": query_text or None})
-    method = inputs.load_model(model)
     reranking.check_options(rerank, metric, candidates, k, has_texts=bool(query_text))
+    method = inputs.load_model(model)
     inputs.check_modality(model, method, modality)
     index = inputs.load_items(items, method)
-    reranker = None
-    if rerank is not None:
-        reranker = reranking.opened(
-            rerank, index, metric=metric, k=k, candidates=candidates, root=root
-        )
-        k = None if k is None else reranker.n_candidates
+    reranker = reranking.opened(rerank, index, metric=metric, k=k, candidates=candidates, root=root)
     if query_text:
-        asked = _of_texts(model, method, query_text, modality, threads)
+        asked = reading.of_texts(model, method, query_text, modality, threads)
     else:
-        dataset = inputs.load_data(
-            queries or "",
-            features=features,
-            labels=labels,
-            ids=ids,
-            root=root,
-            modalities=None if modality is None else (modality,),
+        names = None if modality is None else (modality,)
+        data = inputs.load_data(
+            queries or "", features=features, labels=labels, ids=ids, root=root, modalities=names
         )
-        asked = _of_data(method, dataset, modality, threads, reranker)
+        asked = reading.of_data(method, data, modality, threads, reranker)
     found = _found(index, asked, reranker, radius=radius, k=k, order=order.value, n_threads=threads)
-    if limit is None and output is options.Format.TABLE:
-        limit = TABLE_LIMIT
-    _print(found, asked, limit or None, output)
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class _Queries:
-    """What is searched for."""
-
-    names: Sequence[int | str]
-    codes: "Codes"
-    is_known: Any  # (n_queries,) bool: whether there is anything to search with
-    vectors: Any = None  # (n_queries, n_features) if matches are to be reranked
-
-
-def _of_texts(
-    path: Path, method: "AnyMethod", texts: list[str], modality: str | None, threads: int | None
-) -> _Queries:
-    from kinhash.cli import inputs
-    from kinhash.cli.messages import note
-    from kinhash.methods import MultimodalMethod
-
-    if not isinstance(method, MultimodalMethod) or modality is None:
-        raise InvalidInputError(
-            f"--query-text needs a model that was trained on texts, but {path} holds a "
-            f"{method.name} of vectors. Search with --queries."
-        )
-    codes, is_known = inputs.encoded_rows(method, texts, modality, n_threads=threads)
-    for text, known in zip(texts, is_known, strict=True):
-        if not known:
-            note(f'The model knows none of the words of "{text}".')
-    return _Queries(texts, codes, is_known)
-
-
-def _of_data(
-    method: "AnyMethod",
-    dataset: "Dataset",
-    modality: str | None,
-    threads: int | None,
-    reranker: "Reranker | None",
-) -> _Queries:
-    from kinhash.cli import inputs, reranking
-    from kinhash.cli.messages import counted, note
-
-    vectors = reranker and reranking.query_vectors(reranker, dataset, modality)
-    codes, is_known = inputs.encoded(method, dataset, modality, n_threads=threads)
-    if not is_known.all():
-        n_empty = int((~is_known).sum())
-        note(f"{counted(n_empty, 'query', 'queries')} without a known word or entry: no match.")
-    names = range(len(dataset)) if dataset.ids is None else dataset.ids.tolist()
-    return _Queries(names, codes, is_known, vectors)
+    answers.show(found, asked, limit, output)
 
 
 def _found(
     index: "HammingIndex",
-    asked: _Queries,
+    asked: "Asked",
     reranker: "Reranker | None",
     *,
     radius: int | None,
@@ -239,7 +171,8 @@ def _found(
                     chunk, radius, sort=True, order=order, n_threads=n_threads
                 )
             else:
-                matches = index.search_top_k(chunk, k or 0, order=order, n_threads=n_threads)
+                n = reranker.n_candidates if reranker else k or 0
+                matches = index.search_top_k(chunk, n, order=order, n_threads=n_threads)
             if reranker is None:
                 found.append(matches)
             else:
@@ -247,97 +180,3 @@ def _found(
                 found.append(reranker(matches, vectors, n_threads))
             report(start + len(chunk), len(queries))
     return found
-
-
-def _print(
-    found: "list[Matches | Ranked]", asked: _Queries, limit: int | None, output: options.Format
-) -> None:
-    from kinhash.cli.messages import counted, note
-    from kinhash.cli.results import stdout
-
-    left_out = set() if asked.codes.n_rank_bits else {"rank_distance"}
-    left_out |= {"similarity"} if asked.vectors is None else set()
-    columns = [name for name in COLUMNS if name not in left_out]
-    with stdout() as stream:
-        answers = _answers(found, asked, limit, columns)
-        stream.writelines(f"{line}\n" for line in _LINES[output](answers, columns))
-    n_matches = sum(len(matches.ids) for matches in found)
-    n_empty = sum(int((matches.counts == 0).sum()) for matches in found)
-    n_empty += int((~asked.is_known).sum())
-    cut = limit is not None and limit < n_matches
-    note(
-        f"{counted(len(asked.names), 'query', 'queries')}, {n_empty:,} without a match; "
-        f"{counted(n_matches, 'match', 'matches')}"
-        + (f", {limit:,} shown: --limit 0 shows all." if cut else ".")
-    )
-
-
-def _answers(
-    found: "list[Matches | Ranked]", asked: _Queries, limit: int | None, columns: Sequence[str]
-) -> Iterator[dict[str, Any]]:
-    """Yield what each query found, with the first `limit` matches of all queries together."""
-    searched = (row for matches in found for row in _rows_of(matches))
-    n_left = sum(len(matches.ids) for matches in found) if limit is None else limit
-    for name, known in zip(asked.names, asked.is_known, strict=True):
-        if not known:
-            yield {"query": name, "n_matches": 0, "matches": []}
-            continue
-        arrays = next(searched)
-        shown = zip(*(array[:n_left].tolist() for array in arrays), strict=True)
-        matches = [dict(zip(columns, match, strict=True)) for match in shown]
-        yield {"query": name, "n_matches": len(arrays[0]), "matches": matches}
-        n_left -= len(matches)
-
-
-def _rows_of(matches: "Matches | Ranked") -> "Iterator[list[Array]]":
-    """Yield the columns of each query's matches, those that there are of `COLUMNS`."""
-    arrays: list[Array] = [matches.ids, matches.distances]
-    if matches.rank_distances is not None:
-        arrays.append(matches.rank_distances)
-    similarities = getattr(matches, "similarities", None)
-    if similarities is not None:
-        arrays.append(similarities)
-    offsets = matches.offsets.tolist()
-    for start, end in itertools.pairwise(offsets):
-        yield [array[start:end] for array in arrays]
-
-
-def _rows(answers: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    for answer in answers:
-        for match in answer["matches"]:
-            yield {"query": answer["query"], **match}
-
-
-def _table_lines(answers: Iterable[dict[str, Any]], _: Sequence[str]) -> Iterator[str]:
-    from kinhash.cli.results import shown
-
-    text = shown(list(_rows(answers)), options.Format.TABLE)
-    if text:
-        yield text
-
-
-def _json_lines(answers: Iterable[dict[str, Any]], _: Sequence[str]) -> Iterator[str]:
-    """Yield one line per query, so that large answers stay readable and need no memory."""
-    before = "["
-    for answer in answers:
-        yield before if before == "[" else f"{before},"
-        before = json.dumps(answer)
-    yield from (before, "]")
-
-
-def _csv_lines(answers: Iterable[dict[str, Any]], columns: Sequence[str]) -> Iterator[str]:
-    yield ",".join(["query", *columns])
-    for row in _rows(answers):
-        yield ",".join([_csv_cell(row["query"]), *(str(row[name]) for name in columns)])
-
-
-def _csv_cell(name: int | str) -> str:
-    quoted = str(name).replace('"', '""')
-    return f'"{quoted}"' if any(sign in quoted for sign in ',"\r\n') else quoted
-
-
-_LINES = {
-    options.Format.TABLE: _table_lines,
-    options.Format.JSON: _json_lines,
-    options.Format.CSV: _csv_lines,
-}

@@ -1,0 +1,113 @@
+import json
+
+import numpy as np
+import pytest
+
+import kinhash
+from kinhash import HammingIndex
+
+
+def test_queries_are_called_by_their_ids(run, codes, model, csv_file):
+    words = ("--queries", csv_file, "--top-k", "1", "--format", "csv", "--limit", "2")
+    done = run("search", codes, "--model", model, *words)
+    assert [line.split(",")[0] for line in done.out.splitlines()] == ["query", "1000", "1001"]
+
+
+def test_a_text_finds_pictures_of_its_class(run, picture_items, pair_model, items):
+    words = ("--modality", "text", "--query-text", "blue sky", "--query-text", "tree")
+    words += ("--top-k", "5", "--format", "json")
+    done = run("search", picture_items, "--model", pair_model, *words)
+    assert done.code == 0
+    blue, tree = json.loads(done.out)
+    assert (blue["query"], tree["query"]) == ("blue sky", "tree")
+    assert {items[1][match["id"]] for match in blue["matches"]} == {1}
+    assert {items[1][match["id"]] for match in tree["matches"]} == {2}
+    model = kinhash.load(pair_model)
+    index = HammingIndex(model.encode(items[0], modality="image"))
+    ids, distances = index.search_top_k(model.encode(["tree"], modality="text"), 5)[0]
+    assert [match["id"] for match in tree["matches"]] == ids.tolist()
+    assert [match["distance"] for match in tree["matches"]] == distances.tolist()
+
+
+@pytest.mark.parametrize("modality", ["image", "text"])
+def test_queries_may_be_of_any_modality(run, picture_items, pair_model, pairs, items, modality):
+    words = ("--queries", pairs, "--modality", modality, "--top-k", "1", "--format", "csv")
+    done = run("search", picture_items, "--model", pair_model, *words)
+    assert done.code == 0
+    rows = [tuple(map(int, line.split(","))) for line in done.out.splitlines()[1:]]
+    assert len(rows) == 120
+    assert np.mean([items[1][query] == items[1][item] for query, item, *_ in rows]) > 0.9
+
+
+EMPTY = {
+    "table": "",
+    "csv": "query,id,distance,rank_distance\n",
+    "json": '[\n{"query": "zzz", "n_matches": 0, "matches": []}\n]\n',
+}
+
+
+@pytest.mark.parametrize("output", EMPTY)
+@pytest.mark.parametrize("words", [("--top-k", "5"), ("--radius", "16")])
+def test_a_text_without_a_known_word_finds_nothing_and_says_so(
+    run, picture_items, pair_model, output, words
+):
+    asked = ("--modality", "text", "--query-text", "zzz", *words, "--format", output)
+    done = run("search", picture_items, "--model", pair_model, *asked)
+    assert (done.code, done.out) == (0, EMPTY[output])
+    assert done.err == (
+        'The model knows none of the words of "zzz".\n1 query, 1 without a match; 0 matches.\n'
+    )
+
+
+def test_unknown_texts_leave_the_answers_of_others_as_they_are(run, picture_items, pair_model):
+    words = ("search", picture_items, "--model", pair_model, "--modality", "text", "--top-k", "2")
+    words += ("--format", "csv")
+    alone = run(*words, "--query-text", "rose", "--query-text", "sky, blue").out
+    mixed = run(*words, *("--query-text", "q"), *("--query-text", "rose"), "--query-text", "")
+    assert mixed.out.splitlines() == alone.splitlines()[:3]
+    assert alone.splitlines()[3].startswith('"sky, blue",')
+    assert mixed.err.count("The model knows none of the words of") == 2
+
+
+def test_rows_without_a_known_word_are_counted(run, picture_items, pair_model, tmp_path):
+    (tmp_path / "asked.csv").write_text("id,text\n5,rose\n6,zzz\n")
+    words = ("--queries", tmp_path / "asked.csv", "--modality", "text", "--top-k", "1")
+    done = run("search", picture_items, "--model", pair_model, *words, "--format", "json")
+    assert done.code == 0
+    assert [(one["query"], one["n_matches"]) for one in json.loads(done.out)] == [(5, 1), (6, 0)]
+    assert "1 query without a known word or entry: no match." in done.err
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (("--query-text", "rose"), 1, "has the modalities image, text. Say which one is meant"),
+        (("--query-text", "rose", "--modality", "txt"), 1, "Did you mean 'text'?"),
+        (
+            ("--query-text", "rose", "--modality", "image"),
+            1,
+            "Modality 'image' was fitted on vectors of 6 numbers, not on texts.",
+        ),
+        (("--modality", "text"), 2, "'--queries' / '--query-text': give exactly one of the two."),
+        (
+            ("--queries", "digits", "--query-text", "rose", "--modality", "text"),
+            2,
+            "'--queries' / '--query-text': give exactly one of the two.",
+        ),
+    ],
+)
+def test_a_bad_query_text_is_one_sentence(run, picture_items, pair_model, words, code, message):
+    done = run("search", picture_items, "--model", pair_model, *words, "--top-k", "1")
+    assert (done.code, done.out) == (code, "")
+    assert done.err.count("\n") == 1
+    assert message in done.err
+
+
+def test_a_model_of_vectors_knows_no_words(run, codes, model):
+    words = ("--query-text", "rose", "--top-k", "1")
+    done = run("search", codes, "--model", model, *words)
+    assert (done.code, done.out) == (1, "")
+    assert done.err == (
+        f"error: --query-text needs a model that was trained on texts, but {model} holds a "
+        "sparsehash of vectors. Search with --queries.\n"
+    )
