@@ -129,3 +129,62 @@ def test_the_codes_are_never_replaced(run, codes):
     done = run("index", codes, "--out", codes, "--force")
     assert done.err == f"error: Cannot write {codes}: it is read here. Choose another name.\n"
     assert codes.read_bytes() == before
+
+
+@pytest.fixture(scope="module")
+def packed(tmp_path_factory):
+    """A file of 200 codes of 256 bits near 20 centres, packed; and their bits."""
+    rng = np.random.default_rng(5)
+    bits = (rng.random((20, 256)) < 0.5)[np.arange(200) % 20] ^ (rng.random((200, 256)) < 0.02)
+    path = tmp_path_factory.mktemp("codes") / "packed.npy"
+    np.save(path, np.packbits(bits, axis=1))
+    return path, bits
+
+
+def test_codes_of_another_tool_are_indexed_and_searched_without_a_model(run, packed, tmp_path):
+    path, bits = packed
+    out, asked = tmp_path / "items.kinhash", tmp_path / "queries.npy"
+    done = run("index", path, "--bits", "256", "--out", out)
+    assert (done.code, done.out) == (0, "")
+    assert ": 200 items with 200 different codes, " in done.err
+    index = kinhash.HammingIndex.load(out)
+    assert (len(index), index.n_bits, index.made_by) == (200, 256, None)
+    np.save(asked, np.packbits(bits[:30], axis=1))
+    done = run("search", out, "--codes", asked, "--radius", "20", "--format", "csv")
+    assert done.code == 0, done.err
+    apart = (bits[:30, None] != bits[None]).sum(axis=2)
+    expected = {(int(q), int(i), int(apart[q, i])) for q, i in np.argwhere(apart <= 20)}
+    assert {tuple(map(int, line.split(","))) for line in done.out.splitlines()[1:]} == expected
+    assert len(expected) > 100
+
+
+def test_ids_and_codes_are_columns_of_a_table(run, packed, tmp_path):
+    _, bits = packed
+    path = tmp_path / "photos.csv"
+    digits = [np.packbits(row).tobytes().hex() for row in bits]
+    rows = [f"{1000 + i},{text},photo {i}" for i, text in enumerate(digits)]
+    path.write_text("\n".join(["number,phash,title", *rows]) + "\n")
+    words = ("--column", "phash", "--ids", "number")
+    assert run("index", path, *words, "--out", tmp_path / "items.kinhash").code == 0
+    words = ("--codes", path, *words, "--top-k", "1", "--format", "csv")
+    done = run("search", tmp_path / "items.kinhash", *words)
+    assert done.code == 0, done.err
+    assert done.out.splitlines()[1:] == [f"{1000 + i},{1000 + i},0" for i in range(200)]
+
+
+def test_codes_that_are_no_codes_are_named_with_options(run, packed, codes, npz, tmp_path):
+    out = tmp_path / "items.kinhash"
+    done = run("index", packed[0], "--bits", "128", "--out", out)
+    assert done.code == 1
+    assert f"error: {packed[0]} must have 16 bytes for each code of 128 bits, got 32" in done.err
+    done = run("index", npz, "--out", out)
+    assert done.code == 1
+    assert done.err == (
+        f"error: {npz} has neither `codes` nor `code`, but vectors, labels. Say with --column "
+        "which holds the codes.\n"
+    )
+    done = run("index", codes, "--bits", "16", "--out", out)
+    assert done.code == 1
+    assert "error: --bits is for codes of another tool, .npy .npz .parquet .csv, but" in done.err
+    assert run("index", packed[0], "--bits", "0", "--out", out).code == 2
+    assert not list(tmp_path.iterdir())

@@ -88,11 +88,15 @@ def test_rows_without_a_known_word_are_counted(run, picture_items, pair_model, t
             1,
             "Modality 'image' was fitted on vectors of 6 numbers, not on texts.",
         ),
-        (("--modality", "text"), 2, "'--queries' / '--query-text': give exactly one of the two."),
+        (
+            ("--modality", "text"),
+            2,
+            "'--queries' / '--query-text' / '--codes': give exactly one of these.",
+        ),
         (
             ("--queries", "digits", "--query-text", "rose", "--modality", "text"),
             2,
-            "'--queries' / '--query-text': give exactly one of the two.",
+            "'--queries' / '--query-text' / '--codes': give exactly one of these.",
         ),
     ],
 )
@@ -111,3 +115,56 @@ def test_a_model_of_vectors_knows_no_words(run, codes, model):
         f"error: --query-text needs a model that was trained on texts, but {model} holds a "
         "sparsehash of vectors. Search with --queries.\n"
     )
+
+
+def test_codes_of_a_file_are_searched_for_as_they_are(run, index, codes, model, npz):
+    """What their own model finds, their codes find."""
+    words = ("--radius", "2", "--format", "csv")
+    done = run("search", index, "--codes", codes, *words)
+    assert done.code == 0, done.err
+    assert done.out == run("search", index, "--model", model, "--queries", npz, *words).out
+    assert len(done.out.splitlines()) > 120
+
+
+def test_codes_of_other_lengths_are_refused(run, index, tmp_path):
+    asked = tmp_path / "asked.npy"
+    np.save(asked, np.full((3, 4), 7, np.uint8))
+    done = run("search", index, "--codes", asked, "--radius", "2")
+    assert (done.code, done.out) == (1, "")
+    assert f"error: {asked} must have 2 bytes for each code of 16 bits, got 4, which" in done.err
+    kinhash.Codes.from_dense(np.eye(3, 24, dtype=int)).save(tmp_path / "asked.kinhash")
+    done = run("search", index, "--codes", tmp_path / "asked.kinhash", "--radius", "2")
+    assert (done.code, done.out) == (1, "")
+    assert done.err == (
+        f"error: {tmp_path / 'asked.kinhash'} holds codes of 24 bits, 0 of them rank bits, but the "
+        "items have codes of 16 bits, 0 of them rank bits.\n"
+    )
+
+
+def test_codes_of_another_encoder_are_doubted(run, index, codes, tmp_path):
+    stored = kinhash.load(codes)
+    stored.codes.save(tmp_path / "asked.kinhash", made_by="someone else")
+    done = run("search", index, "--codes", tmp_path / "asked.kinhash", "--radius", "0")
+    assert done.code == 0
+    assert "warning: " in done.err
+    assert "was made by encoder someone else, but the items by " in done.err
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--codes", "C", "--model", "M"), "'--model': leave it out: --codes are searched for as"),
+        (("--codes", "C", "--modality", "text"), "'--modality': leave it out"),
+        (("--codes", "C", "--queries", "C"), "'--queries' / '--query-text' / '--codes': give"),
+        (("--queries", "C"), "'--model': is missing: --queries and --query-text are encoded by it"),
+        (("--queries", "C", "--model", "M", "--column", "c"), "'--column': it names what holds"),
+        (("--codes", "C", "--rerank", "C"), "'--rerank': it compares vectors, so the queries must"),
+    ],
+)
+def test_options_that_do_not_go_with_the_queries_are_wrong_usage(
+    run, index, codes, model, words, told
+):
+    words = [{"C": codes, "M": model}.get(word, word) for word in words]
+    done = run("search", index, "--radius", "1", *words)
+    assert (done.code, done.out) == (2, "")
+    assert told in done.err

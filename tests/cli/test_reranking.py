@@ -150,7 +150,7 @@ def test_texts_are_not_reranked(run, picture_items, pair_model, pairs, items, tm
     words = ("search", picture_items, "--model", pair_model, *rerank)
     done = run(*words, "--modality", "text", "--query-text", "red rose")
     assert done.code == 2
-    assert "'--rerank': it compares vectors, and --query-text has none." in done.err
+    assert "'--rerank': it compares vectors, so the queries must come from --queries." in done.err
     done = run(*words, "--modality", "text", "--queries", pairs)
     assert done.code == 1
     assert "error: --rerank compares vectors with vectors, but the queries are a mod" in done.err

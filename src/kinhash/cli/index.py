@@ -10,9 +10,29 @@ from kinhash.cli import options
 
 
 def index(
-    codes: Annotated[Path, typer.Argument(metavar="CODES", help="A file that encode wrote.")],
+    codes: Annotated[
+        Path,
+        typer.Argument(
+            metavar="CODES",
+            help="A file that encode wrote, or another tool's codes: .npy, .npz, .parquet or .csv.",
+        ),
+    ],
     *,
     out: options.Out,
+    n_bits: Annotated[
+        int | None,
+        typer.Option(
+            "--bits",
+            "--n-bits",
+            metavar="N",
+            min=1,
+            max=4096,
+            help="Length of another tool's codes. [default: all bits of a row]",
+            show_default=False,
+        ),
+    ] = None,
+    column: options.Column = None,
+    ids: options.Ids = None,
     memory: Annotated[
         options.Memory,
         typer.Option(
@@ -26,14 +46,17 @@ def index(
 ) -> None:
     """Write codes as an index, which opens at once and answers fast.
 
-    Prints nothing on stdout: kinhash info shows the index.
+    Codes of another tool are bytes, integers, hexadecimal digits, or a column of 0 and 1 for each
+    bit. Prints nothing on stdout: kinhash info shows the index.
     """
     from kinhash.cli import inputs, outputs
     from kinhash.cli.messages import counted, note
+    from kinhash.datasets.user_files.packed import Form
 
     outputs.check_output(out, force=force, inputs=(codes,))
     start = time.perf_counter()
-    built = inputs.build_index(codes, inputs.load_codes(codes), memory=memory.value)
+    stored = inputs.load_any_codes(codes, Form(n_bits), column=column, ids=ids)
+    built = inputs.build_index(codes, stored, memory=memory.value)
     built.save(out)
     noun = "bucket" if built.n_rank_bits else "code"
     each = built.n_bytes / len(built) if len(built) else 0.0

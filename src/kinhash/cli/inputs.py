@@ -14,6 +14,8 @@ from kinhash.codes import Codes, StoredCodes
 from kinhash.datasets import Dataset
 from kinhash.datasets import load as load_dataset
 from kinhash.datasets.dataset import vectors_of
+from kinhash.datasets.user_files.packed import SUFFIXES as FOREIGN_SUFFIXES
+from kinhash.datasets.user_files.packed import Form, read_codes
 from kinhash.encoders import Encoder
 from kinhash.errors import InvalidInputError, unknown_name
 from kinhash.index.hamming import HammingIndex
@@ -97,6 +99,17 @@ def load_model(path: Path) -> AnyMethod:
     return found
 
 
+def load_fitting_model(path: Path, modality: str | None) -> AnyMethod:
+    """Return the model in a file, which must have that modality, or be without for None.
+
+    Raises:
+        KinhashError: As `load_model` and `check_modality`.
+    """
+    model = load_model(path)
+    check_modality(path, model, modality)
+    return model
+
+
 def check_modality(path: Path, model: AnyMethod, modality: str | None) -> None:
     """Raise unless `modality` names one of the model's, or is None for a model without.
 
@@ -172,16 +185,35 @@ def load_codes(path: Path, wanted: str = "codes, such as `kinhash encode` writes
     return found
 
 
-def load_items(path: Path, model: AnyMethod) -> HammingIndex:
+def load_any_codes(path: Path, form: Form, *, column: str | None, ids: str | None) -> StoredCodes:
+    """Return the codes in a file of this program, or of another tool.
+
+    Raises:
+        KinhashError: As `load_codes` or `read_codes`; or an option is given that the file does not
+            need.
+    """
+    if path.suffix.lower() not in FOREIGN_SUFFIXES:
+        for option, value in (("--bits", form.n_bits), ("--column", column), ("--ids", ids)):
+            if value is not None:
+                raise InvalidInputError(
+                    f"{option} is for codes of another tool, {' '.join(FOREIGN_SUFFIXES)}, but "
+                    f"{path} says itself what it holds. Leave it out."
+                )
+        return load_codes(path)
+    with progress_bar(f"Reading {path}"):
+        return read_codes(path, form=form, column=column, ids=ids)
+
+
+def load_items(path: Path, model: AnyMethod | None) -> HammingIndex:
     """Return the index in a file, or one of the codes in it, that `model` made.
 
-    A model of several modalities may have made them of any: all share one space of codes.
+    A model of several modalities may have made them of any: all share one space of codes. None
+    stands for any model.
 
     Raises:
         InvalidInputError: The file cannot be read, holds a model, or items of another encoder.
         FormatError: It is damaged or of another program.
     """
-    encoder = encoder_of(model, None)
     if holds_index(path):
         index = HammingIndex.load(path)
         made_by = index.made_by
@@ -189,8 +221,11 @@ def load_items(path: Path, model: AnyMethod) -> HammingIndex:
         stored = load_codes(path, "an index or codes, such as `kinhash index` or `encode` writes")
         made_by = stored.made_by
         index = build_index(path, stored, memory="lean")  # for one search: the least to build
+    if model is None:
+        return index
+    encoder = encoder_of(model, None)
     ranked = index.n_rank_bits != encoder.n_rank_bits
-    holds, makes = (_kind(codes, ranked=ranked) for codes in (index, encoder))
+    holds, makes = (kind_of(codes, ranked=ranked) for codes in (index, encoder))
     if holds != makes:
         raise InvalidInputError(f"{path} holds {holds}, but the model makes {makes}. {_REMEDY}")
     _check_made_by(path, made_by, model)
@@ -230,7 +265,7 @@ def holds_index(path: Path) -> bool:
         return False
 
 
-def _kind(codes: HammingIndex | Encoder, *, ranked: bool) -> str:
+def kind_of(codes: HammingIndex | Encoder | Codes, *, ranked: bool) -> str:
     """Return in words what codes must share to be compared."""
     rank = f", {codes.n_rank_bits} of them rank bits" if ranked else ""
     return f"{'signed ' if codes.signed else ''}codes of {codes.n_bits} bits{rank}"

@@ -135,6 +135,15 @@ Modality = Annotated[
         show_default=False,
     ),
 ]
+Column = Annotated[
+    str | None,
+    typer.Option(
+        "--column",
+        metavar="NAME",
+        help="The array or column that holds the codes of another tool. [default: code or codes]",
+        show_default=False,
+    ),
+]
 Threads = Annotated[
     int | None,
     typer.Option(
@@ -189,11 +198,12 @@ def whole_numbers(
 
 
 def check_one_of(given: Mapping[str, object]) -> None:
-    """Raise unless just one of two options was given, that is, is not None.
+    """Raise unless just one of some options was given, that is, is not None.
 
     Raises:
-        typer.BadParameter: Both or none were given.
+        typer.BadParameter: Several or none were given.
     """
     if sum(value is not None for value in given.values()) != 1:
         hint = " / ".join(f"'{option}'" for option in given)
-        raise typer.BadParameter("give exactly one of the two", param_hint=hint)
+        which = "the two" if len(given) == 2 else "these"
+        raise typer.BadParameter(f"give exactly one of {which}", param_hint=hint)

@@ -1,17 +1,22 @@
-"""What `kinhash search` searches for: the codes of texts and of data."""
+"""What `kinhash search` searches for: data, texts, or codes as they are."""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from kinhash.cli import inputs, reranking
+import numpy as np
+import typer
+
+from kinhash.cli import inputs, options, reranking
 from kinhash.cli.inputs import AnyMethod
 from kinhash.cli.messages import counted, note
 from kinhash.cli.reranking import Reranker
 from kinhash.codes import Codes
 from kinhash.datasets import Dataset
+from kinhash.datasets.user_files.packed import SUFFIXES, Form
 from kinhash.errors import InvalidInputError
+from kinhash.index.hamming import HammingIndex
 from kinhash.methods import MultimodalMethod
 
 
@@ -25,40 +30,114 @@ class Asked:
     vectors: Any = None  # (n_queries, n_features) if matches are to be reranked
 
 
-def of_texts(
-    path: Path, method: AnyMethod, texts: list[str], modality: str | None, threads: int | None
-) -> Asked:
-    """Return texts to search for, which a model of texts encodes.
+@dataclasses.dataclass(frozen=True)
+class Source:
+    """Where the queries come from: one of the first three."""
+
+    data: str | None
+    texts: list[str] | None
+    codes: Path | None
+    column: str | None
+    model: Path | None
+    modality: str | None
+
+
+def check_options(source: Source) -> None:
+    """Raise unless there is one source of queries, with the options that go with it.
 
     Raises:
-        InvalidInputError: The model in `path` is not one of texts.
+        typer.BadParameter: There is none, several, or an option of another one.
     """
-    if not isinstance(method, MultimodalMethod) or modality is None:
+    given = {"--queries": source.data, "--query-text": source.texts, "--codes": source.codes}
+    options.check_one_of(given)
+    if source.codes is None:
+        if source.column is not None:
+            raise _wrong("--column", "it names what holds the codes, which takes --codes")
+        if source.model is None:
+            raise _wrong("--model", "is missing: --queries and --query-text are encoded by it")
+    else:
+        for option, value in (("--model", source.model), ("--modality", source.modality)):
+            if value is not None:
+                raise _wrong(option, "leave it out: --codes are searched for as they are")
+
+
+def _wrong(option: str, reason: str) -> typer.BadParameter:
+    return typer.BadParameter(reason, param_hint=f"'{option}'")
+
+
+def asked(
+    source: Source,
+    method: AnyMethod | None,
+    index: HammingIndex,
+    reranker: Reranker | None,
+    *,
+    read: Callable[..., Dataset],
+    ids: str | None,
+    n_threads: int | None,
+) -> Asked:
+    """Return what to search for.
+
+    Args:
+        source: One that `check_options` has seen.
+        method: The model; None for codes.
+        index: What is searched.
+        reranker: What is to compare the vectors of the queries, if anything.
+        read: `inputs.load_data`, told where to look.
+        ids: What holds the ids of codes.
+        n_threads: As for `encode`.
+
+    Raises:
+        KinhashError: The queries cannot be read, or do not fit the model or the index.
+    """
+    if method is None or source.codes is not None:
+        return _of_codes(source, index, ids)
+    if source.texts is not None:
+        return _of_texts(source, method, source.texts, n_threads)
+    modalities = None if source.modality is None else (source.modality,)
+    data = read(source.data or "", modalities=modalities)
+    return _of_data(method, data, source.modality, n_threads, reranker)
+
+
+def _of_codes(source: Source, index: HammingIndex, ids: str | None) -> Asked:
+    path = source.codes or Path()
+    is_foreign = path.suffix.lower() in SUFFIXES
+    form = Form(index.n_bits, index.n_rank_bits, index.signed) if is_foreign else Form()
+    stored = inputs.load_any_codes(path, form, column=source.column, ids=ids)
+    holds, wanted = (inputs.kind_of(codes, ranked=True) for codes in (stored.codes, index))
+    if holds != wanted:
+        raise InvalidInputError(f"{path} holds {holds}, but the items have {wanted}.")
+    if None not in (stored.made_by, index.made_by) and stored.made_by != index.made_by:
+        note(
+            f"warning: {path} was made by encoder {stored.made_by}, but the items by "
+            f"{index.made_by}: distances mean something only if both are of one model."
+        )
+    n = len(stored.codes)
+    names = range(n) if stored.ids is None else stored.ids.tolist()
+    return Asked(names, stored.codes, np.ones(n, bool))
+
+
+def _of_texts(source: Source, method: AnyMethod, texts: list[str], n_threads: int | None) -> Asked:
+    if not isinstance(method, MultimodalMethod) or source.modality is None:
         raise InvalidInputError(
-            f"--query-text needs a model that was trained on texts, but {path} holds a "
+            f"--query-text needs a model that was trained on texts, but {source.model} holds a "
             f"{method.name} of vectors. Search with --queries."
         )
-    codes, is_known = inputs.encoded_rows(method, texts, modality, n_threads=threads)
+    codes, is_known = inputs.encoded_rows(method, texts, source.modality, n_threads=n_threads)
     for text, known in zip(texts, is_known, strict=True):
         if not known:
             note(f'The model knows none of the words of "{text}".')
     return Asked(texts, codes, is_known)
 
 
-def of_data(
+def _of_data(
     method: AnyMethod,
     dataset: Dataset,
     modality: str | None,
-    threads: int | None,
+    n_threads: int | None,
     reranker: Reranker | None,
 ) -> Asked:
-    """Return all rows of a data set, with their vectors if a reranker is to compare these.
-
-    Raises:
-        InvalidInputError: The rows do not fit the model, or the reranker.
-    """
     vectors = reranker and reranking.query_vectors(reranker, dataset, modality)
-    codes, is_known = inputs.encoded(method, dataset, modality, n_threads=threads)
+    codes, is_known = inputs.encoded(method, dataset, modality, n_threads=n_threads)
     if not is_known.all():
         n_empty = int((~is_known).sum())
         note(f"{counted(n_empty, 'query', 'queries')} without a known word or entry: no match.")

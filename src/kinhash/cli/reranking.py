@@ -63,7 +63,7 @@ def check_options(
     candidates: int | None,
     k: int | None,
     *,
-    has_texts: bool,
+    has_vectors: bool,
 ) -> None:
     """Raise unless the options about reranking go together.
 
@@ -73,8 +73,8 @@ def check_options(
     for name, value in (("--metric", metric), ("--candidates", candidates)):
         if value is not None and rerank is None:
             raise _wrong(name, "it says how to put matches in order, which takes --rerank")
-    if rerank is not None and has_texts:
-        raise _wrong("--rerank", "it compares vectors, and --query-text has none")
+    if rerank is not None and not has_vectors:
+        raise _wrong("--rerank", "it compares vectors, so the queries must come from --queries")
     if candidates is not None and k is None:
         raise _wrong("--candidates", "it goes with --top-k; --radius finds its own candidates")
     if candidates is not None and k is not None and candidates < k:

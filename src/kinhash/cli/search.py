@@ -1,5 +1,6 @@
 """`kinhash search`: find the items whose codes are near those of queries."""
 
+import functools
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -24,14 +25,14 @@ def search(
     ],
     *,
     model: Annotated[
-        Path,
+        Path | None,
         typer.Option(
             "--model",
             metavar="FILE",
-            help="The model that the items were encoded with.",
+            help="The model that the items were encoded with, and that encodes the queries.",
             show_default=False,
         ),
-    ],
+    ] = None,
     queries: Annotated[
         str | None,
         typer.Option(
@@ -50,6 +51,17 @@ def search(
             show_default=False,
         ),
     ] = None,
+    query_codes: Annotated[
+        Path | None,
+        typer.Option(
+            "--codes",
+            metavar="FILE",
+            help="Or codes to search for, without a model: a file that encode wrote, or codes of "
+            "another tool, as for index.",
+            show_default=False,
+        ),
+    ] = None,
+    column: options.Column = None,
     modality: options.Modality = None,
     radius: Annotated[
         int | None,
@@ -130,20 +142,14 @@ def search(
     from kinhash.cli import queries as reading
 
     options.check_one_of({"--radius": radius, "--top-k": k})
-    options.check_one_of({"--queries": queries, "--query-text": query_text or None})
-    reranking.check_options(rerank, metric, candidates, k, has_texts=bool(query_text))
-    method = inputs.load_model(model)
-    inputs.check_modality(model, method, modality)
+    source = reading.Source(queries, query_text or None, query_codes, column, model, modality)
+    reading.check_options(source)
+    reranking.check_options(rerank, metric, candidates, k, has_vectors=queries is not None)
+    read = functools.partial(inputs.load_data, features=features, labels=labels, ids=ids, root=root)
+    method = None if model is None else inputs.load_fitting_model(model, modality)
     index = inputs.load_items(items, method)
     reranker = reranking.opened(rerank, index, metric=metric, k=k, candidates=candidates, root=root)
-    if query_text:
-        asked = reading.of_texts(model, method, query_text, modality, threads)
-    else:
-        names = None if modality is None else (modality,)
-        data = inputs.load_data(
-            queries or "", features=features, labels=labels, ids=ids, root=root, modalities=names
-        )
-        asked = reading.of_data(method, data, modality, threads, reranker)
+    asked = reading.asked(source, method, index, reranker, read=read, ids=ids, n_threads=threads)
     found = _found(index, asked, reranker, radius=radius, k=k, order=order.value, n_threads=threads)
     answers.show(found, asked, limit, output)
 

@@ -121,6 +121,12 @@ def read_npz_modalities(
         )
 
 
+def array_names(path: Path) -> tuple[str, ...]:
+    """Return the names of the arrays of an .npz file."""
+    with _opened(path) as archive:
+        return tuple(archive.files)
+
+
 def read_arrays(path: Path, names: Sequence[str]) -> dict[str, npt.NDArray[Any]]:
     """Return the named arrays of an .npz file, all of which must be there."""
     with _opened(path) as archive:
