@@ -9,7 +9,8 @@ import pytest
 import scipy.sparse.csgraph
 
 from kinhash import Codes, sql
-from kinhash.engines.sql import literal
+from kinhash.engines.components import group_codes
+from kinhash.engines.text import literal
 from kinhash.index import reference
 
 
@@ -19,7 +20,7 @@ class Engine:
     def __init__(self, name, connection):
         self.name, self.connection = name, connection
 
-    def create(self, table, layout, codes, ids):
+    def load(self, table, layout, codes, ids):
         columns = ", ".join(f"{column} BIGINT" for column in ("id", *layout.columns))
         arrays = [np.asarray(ids), *layout.arrays(codes).values()]
         rows = ", ".join(f"({', '.join(map(number, row))})" for row in zip(*arrays, strict=True))
@@ -29,9 +30,23 @@ class Engine:
         if rows:
             cursor.execute(f"INSERT INTO {table} VALUES {rows}")  # noqa: S608 - own numbers
 
-    def rows(self, text):
+    def execute(self, text):
         cursor = self.connection.cursor()
         cursor.execute(text)
+        return cursor
+
+    def create(self, name, select):
+        self.drop(name)
+        self.execute(f"CREATE TEMPORARY TABLE {name} AS {select}")
+
+    def drop(self, name):
+        self.execute(f"DROP TABLE IF EXISTS {name}")
+
+    def number(self, select):
+        return int(self.execute(select).fetchone()[0])
+
+    def rows(self, text):
+        cursor = self.execute(text)
         return [tuple(int(value) for value in row) for row in cursor.fetchall()]
 
 
@@ -109,8 +124,8 @@ def tables(request, engine):
     )
     layout = sql.Layout.of(items)
     ids = [rng.permutation(200)[: len(codes)] - 50 for codes in (items, others)]
-    engine.create("items", layout, items, ids[0])
-    engine.create("others", layout, others, ids[1])
+    engine.load("items", layout, items, ids[0])
+    engine.load("others", layout, others, ids[1])
     return layout, (items, ids[0]), (others, ids[1])
 
 
@@ -162,6 +177,19 @@ def test_a_table_with_itself_gives_each_pair_once(engine, tables, radius, by):
     assert sorted((*sorted(row[:2]), row[2]) for row in found) == sorted(codes)
 
 
+@pytest.mark.parametrize("radius", [0, 2, 4])
+@pytest.mark.parametrize("others", ["others", None])
+def test_stored_codes_give_the_pairs_of_a_join(engine, tables, radius, others):
+    layout = tables[0]
+    for name in ("items", "others"):
+        engine.create(f"{name}_codes", sql.codes(layout, items=name, dialect=engine.name))
+    right = others and "others_codes"
+    options = {"radius": radius, "dialect": engine.name}
+    text = sql.code_pairs(layout, left="items_codes", right=right, **options)
+    expected = engine.rows(sql.join(layout, right=others, **options))
+    assert sorted(engine.rows(text)) == sorted(expected)
+
+
 @pytest.mark.parametrize("radius", [0, 1, 2, 4])
 def test_groups_are_connected_components(engine, tables, radius):
     layout, (items, ids), _ = tables
@@ -173,6 +201,39 @@ def test_groups_are_connected_components(engine, tables, radius):
         expected += [(members[0], member) for member in members if len(members) > 1]
     text = sql.group(layout, radius=radius, dialect=engine.name)
     assert engine.rows(text) == sorted(expected)
+
+
+@pytest.mark.parametrize("radius", [0, 1, 2, 4])
+@pytest.mark.parametrize("linkage", ["star", "connected"])
+def test_groups_in_rounds_are_those_of_visiting_items_one_by_one(engine, tables, radius, linkage):
+    layout, (items, ids), _ = tables
+    engine.create("item_codes", sql.codes(layout, dialect=engine.name))
+    options = {"radius": radius, "dialect": engine.name}
+    engine.create("pairs", sql.code_pairs(layout, left="item_codes", **options))
+    group_codes(engine, "chosen", codes="item_codes", linkage=linkage)
+    text = sql.members(layout, codes="item_codes", chosen="chosen", dialect=engine.name)
+    assert sorted(engine.rows(text)) == visited_one_by_one(items, ids, radius, linkage)
+
+
+def visited_one_by_one(codes, ids, radius, linkage):
+    """Return the rows of all groups, by the definition of both linkages."""
+    distance = reference.distances(codes, codes)
+    near = distance <= radius
+    chosen = np.full(len(ids), -1)
+    for i in np.lexsort((ids, -near.sum(axis=1))):
+        if chosen[i] < 0:
+            chosen[near[i] & (chosen < 0)] = i
+    if linkage == "connected":
+        component = scipy.sparse.csgraph.connected_components(near, directed=False)[1]
+        for i in np.lexsort((ids, -near.sum(axis=1)))[::-1]:
+            chosen[component == component[i]] = i
+    rows = []
+    for i in np.unique(chosen):
+        members = np.flatnonzero(chosen == i)
+        if len(members) > 1:
+            lowest = ids[members].min()
+            rows += [(lowest, ids[j], ids[i], i == j, distance[i, j]) for j in members]
+    return sorted(tuple(map(int, row)) for row in rows)
 
 
 def test_codes_have_their_lowest_id_and_how_many_items(engine, tables):
@@ -197,7 +258,7 @@ def test_many_equal_codes_are_one_code(engine):
     codes = Codes.from_dense(np.tile([[1, 1, 0, 0]], (3000, 1)))
     codes = Codes.concatenate([codes, Codes.from_dense([[1, 0, 0, 0], [0, 0, 0, 0]])])
     layout = sql.Layout.of(codes)
-    engine.create("items", layout, codes, np.arange(3002))
+    engine.load("items", layout, codes, np.arange(3002))
     found = engine.rows(sql.join(layout, radius=2, dialect=engine.name))
     assert sorted(tuple(sorted(row[:2])) + row[2:] for row in found) == [
         (0, 3000, 1),
@@ -208,7 +269,7 @@ def test_many_equal_codes_are_one_code(engine):
 
 def test_rows_without_a_code_match_nothing(engine):
     layout = sql.Layout(3)
-    engine.create("items", layout, Codes.from_dense([[1, 0, 0], [1, 0, 0]]), [1, 2])
+    engine.load("items", layout, Codes.from_dense([[1, 0, 0], [1, 0, 0]]), [1, 2])
     engine.connection.cursor().execute("INSERT INTO items VALUES (3, NULL), (4, NULL)")
     text = sql.join(layout, radius=1, pairs="items", dialect=engine.name)
     assert engine.rows(text) == [(1, 2, 0)]
@@ -217,7 +278,7 @@ def test_rows_without_a_code_match_nothing(engine):
 
 def test_an_empty_table_has_no_pairs(engine):
     layout = sql.Layout(70)
-    engine.create("items", layout, Codes.from_dense(np.zeros((0, 70))), [])
+    engine.load("items", layout, Codes.from_dense(np.zeros((0, 70))), [])
     for radius in (0, 2, 5):
         assert (
             engine.rows(sql.join(layout, radius=radius, pairs="items", dialect=engine.name)) == []

@@ -76,7 +76,7 @@ def test_a_batch_without_rows_stays_one(X, model):
 @pytest.mark.parametrize(
     ("change", "options", "message"),
     [
-        ({}, {"vector": "embeding"}, "`vector` names 'embeding'.*Did you mean 'embedding'"),
+        ({}, {"vector": "Embedding"}, "`vector` names 'Embedding'.*Did you mean 'embedding'"),
         ({}, {"keep": ["price"]}, "`keep` names 'price', and there is no such column"),
         ({"embedding": pa.array(["x"] * 50)}, {}, "`embedding` must hold .* got string"),
         ({"embedding": pa.array([[1.0]] * 50)}, {}, "`embedding` must have 6 numbers .* got 1"),
