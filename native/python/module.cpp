@@ -14,6 +14,7 @@
 #include "kernels/pack.hpp"
 #include "python/arrays.hpp"
 #include "python/index.hpp"
+#include "python/linkage.hpp"
 #include "python/similarity.hpp"
 #include "python/stop.hpp"
 #include "runtime/dispatch.hpp"
@@ -297,6 +298,7 @@ NB_MODULE(_native, module) {
              "unit_length"_a, "two_sided"_a, "coordinate_descent"_a)
         .def("encode", &NetworkEncoder::encode, "X"_a, "words"_a, "n_threads"_a);
     bind_index(module);
+    bind_linkage(module);
     bind_similarity(module);
     if (const char* asked = std::getenv("KINHASH_ISA")) kinhash::use_kernels(asked);
 }

@@ -61,6 +61,20 @@ def rerank(
     similarities: npt.NDArray[Any],
     n_threads: int,
 ) -> int: ...
+def star(
+    left: npt.NDArray[np.int64],
+    right: npt.NDArray[np.int64],
+    order: npt.NDArray[np.int64],
+    representatives: npt.NDArray[np.int64],
+) -> None: ...
+def near_pairs(
+    codes: npt.NDArray[np.uint64],
+    queries: npt.NDArray[np.uint64],
+    first: int,
+    word_radius: int,
+    radius: int,
+    n_threads: int,
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]: ...
 
 class NetworkEncoder:
     def __init__(

@@ -57,6 +57,10 @@ class DriftWarning(UserWarning):
     """A collection has other distances than those that a calibration was made from."""
 
 
+class LargeGroupWarning(UserWarning):
+    """A group of duplicates holds so many items that they hardly are all alike."""
+
+
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> InvalidInputError:
     """Return the error for a name that is not in `known`, with the nearest known one."""
     names = sorted(known)

@@ -1,6 +1,8 @@
 """Every structure, instruction set, edit sequence and kind of code gives the oracle's answers."""
 
+import collections
 import contextlib
+import warnings
 from unittest import mock
 
 import numpy as np
@@ -11,6 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from kinhash import _native
 from kinhash.codes import MAX_BITS, Codes
+from kinhash.errors import LargeGroupWarning
 from kinhash.index import hamming, reference
 from kinhash.index import memory as memory_settings
 from kinhash.index.hamming import HammingIndex
@@ -31,6 +34,13 @@ def most_stored(n_bits, signed, n_rank_bits=0):
     """Return as many bits of a bucket as can be stored: signed ones take two each."""
     most = MAX_BITS - n_rank_bits
     return min(n_bits, most // 2 if signed else most)
+
+
+def all_duplicates(index, radius=0, linkage="star"):
+    """Return the groups; that some are large is no surprise here."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LargeGroupWarning)
+        return index.duplicates(radius, linkage=linkage)
 
 
 @contextlib.contextmanager
@@ -345,9 +355,9 @@ def test_a_filter_equals_a_search_among_the_allowed(data, drawn, order, small, f
 
 @settings(deadline=None, max_examples=60)
 @given(drawn_codes(ranked=True), st.integers(0, 5), st.sampled_from([0, 256]))
-def test_duplicates_are_the_connected_components(drawn, radius, small):
+def test_connected_duplicates_are_the_connected_components(drawn, radius, small):
     with mock.patch.object(memory_settings, "SMALL", small):
-        found = HammingIndex(drawn.items, drawn.ids).duplicates(radius)
+        found = all_duplicates(HammingIndex(drawn.items, drawn.ids), radius, "connected")
     near = reference.distances(drawn.items, drawn.items) <= radius
     left, groups = set(range(len(drawn.items))), []
     while left:
@@ -358,7 +368,29 @@ def test_duplicates_are_the_connected_components(drawn, radius, small):
         left -= group
         if len(group) > 1:
             groups.append(sorted(int(drawn.ids[i]) for i in group))
-    assert [group.tolist() for group in found] == sorted(groups)
+    assert [sorted(group.tolist()) for group in found] == sorted(groups)
+
+
+@settings(deadline=None, max_examples=60)
+@given(drawn_codes(ranked=True), st.integers(0, 5), st.sampled_from([0, 256]))
+def test_duplicates_are_the_neighbours_of_what_is_visited_first(drawn, radius, small):
+    with mock.patch.object(memory_settings, "SMALL", small):
+        found = all_duplicates(HammingIndex(drawn.items, drawn.ids), radius)
+    distances = reference.distances(drawn.items, drawn.items)
+    near, ids = distances <= radius, np.asarray(drawn.ids)
+    taken = {}
+    for i in sorted(range(len(ids)), key=lambda i: (-near[i].sum(), ids[i])):
+        if i not in taken:
+            taken |= {int(j): i for j in np.flatnonzero(near[i]) if j not in taken}
+    sizes = collections.Counter(taken.values())
+    expected = {
+        int(ids[j]): (int(ids[i]), bool(i == j), int(distances[i, j]))
+        for j, i in taken.items()
+        if sizes[i] > 1
+    }
+    columns = (found.id, found.representative, found.keep, found.distance)
+    rows = zip(*(column.tolist() for column in columns), strict=True)
+    assert {one: tuple(rest) for one, *rest in rows} == expected
 
 
 @settings(deadline=None, max_examples=40)
@@ -504,8 +536,8 @@ class Edits(RuleBasedStateMachine):
     @rule(radius=st.integers(0, 2))
     def group(self, radius):
         items, ids = self.contents()
-        fresh = HammingIndex(items, ids).duplicates(radius)
-        found = self.index.duplicates(radius)
+        fresh = all_duplicates(HammingIndex(items, ids), radius)
+        found = all_duplicates(self.index, radius)
         assert [g.tolist() for g in found] == [g.tolist() for g in fresh]
         assert sum(len(ids) for _, ids in self.index.iter_buckets()) == len(self.stored)
 
@@ -728,7 +760,7 @@ def test_one_giant_bucket_is_sorted_by_id(spread):
         assert set(found.distances.tolist()) == {distance}
         for k in (1, 300, n):
             np.testing.assert_array_equal(index.search_top_k(queries, k).ids, stored[:k])
-    assert [group.tolist() for group in index.duplicates()] == [stored.tolist()]
+    assert [group.tolist() for group in all_duplicates(index)] == [stored.tolist()]
 
 
 @pytest.mark.parametrize("instruction_set", INSTRUCTION_SETS)

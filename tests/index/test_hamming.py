@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from kinhash.codes import Codes
-from kinhash.errors import InvalidInputError, SearchTimeout
+from kinhash.errors import InvalidInputError, LargeGroupWarning, SearchTimeout
 from kinhash.index import hamming, reference
 from kinhash.index import memory as memory_settings
 from kinhash.index.hamming import HammingIndex
@@ -242,7 +242,7 @@ def test_an_empty_index_answers_and_can_be_filled(memory):
     assert index.search_top_k(STAIRS, 3, allowed=[]).counts.tolist() == [0, 0, 0, 0]
     assert index.search_radius(STAIRS, 3, allowed=np.zeros(0, bool)).counts.tolist() == [0] * 4
     assert index.count_radius(STAIRS, 1).tolist() == [[0, 0]] * 4
-    assert index.duplicates(3) == []
+    assert len(index.duplicates(3)) == 0
     assert list(index.iter_buckets()) == []
     assert "0 items" in index.explain(STAIRS, k=3)
     index.add(STAIRS, [1, 2, 3, 4])
@@ -540,6 +540,8 @@ def test_a_radius_that_is_no_count_is_refused(stairs, radius):
             search(STAIRS, radius)
     with pytest.raises(InvalidInputError, match=message):
         stairs.duplicates(radius)
+    with pytest.raises(InvalidInputError, match=r"Unknown linkage 'stars'\. Did you mean 'star'\?"):
+        stairs.duplicates(linkage="stars")
 
 
 @pytest.mark.parametrize("k", [0, -1, 2.5, 1.0, True, "1", None])
@@ -796,14 +798,32 @@ def test_buckets_are_those_of_the_moment_they_were_asked_for():
     assert sorted(ids) == list(range(500))
 
 
-def test_duplicates_are_linked_over_steps(stairs):
-    assert stairs.duplicates() == []
-    assert [group.tolist() for group in stairs.duplicates(1)] == [[10, 20, 30, 40]]
+def test_duplicates_are_direct_neighbours_of_their_representative(stairs):
+    assert len(stairs.duplicates()) == 0
+    # 20 and 30 have two neighbours each.
+    found = stairs.duplicates(1)
+    assert [group.tolist() for group in found] == [[20, 10, 30]]
+    assert found.distance.tolist() == [0, 1, 1]
+    assert [group.tolist() for group in stairs.duplicates(2)] == [[20, 10, 30, 40]]
+
+
+def test_connected_duplicates_are_linked_over_steps(stairs):
+    def groups(radius=0):
+        return [sorted(group.tolist()) for group in stairs.duplicates(radius, linkage="connected")]
+
+    assert groups(1) == [[10, 20, 30, 40]]
     stairs.remove([20])  # 10 is two steps from 30 now
     stairs.add(packed([[0, 0, 0]]), [-7])
-    assert [group.tolist() for group in stairs.duplicates()] == [[-7, 10]]
-    assert [group.tolist() for group in stairs.duplicates(1)] == [[-7, 10], [30, 40]]
-    assert [group.tolist() for group in stairs.duplicates(2)] == [[-7, 10, 30, 40]]
+    assert groups() == [[-7, 10]]
+    assert groups(1) == [[-7, 10], [30, 40]]
+    assert groups(2) == [[-7, 10, 30, 40]]
+
+
+def test_one_group_of_everything_is_warned_about():
+    index = HammingIndex(packed([[0, 1]] * 20 + [[1, 0]]))
+    message = "One group holds 20 of 21 items (95.2%)."
+    with pytest.warns(LargeGroupWarning, match=re.escape(message)):
+        assert len(index.duplicates()) == 1
 
 
 # Size

@@ -26,6 +26,7 @@ from kinhash.datasets import DATASETS, Dataset, Split
 from kinhash.datasets import load as load_dataset
 from kinhash.encoders import Encoder
 from kinhash.errors import KinhashError, SearchTimeout
+from kinhash.linkage import Groups
 from kinhash.methods import (
     AGH,
     CCAITQ,
@@ -189,7 +190,8 @@ def index(queries: Codes) -> HammingIndex:
     assert_type(made.count_radius(queries, 2), Integers)
     assert_type(made.explain(queries, k=1), str)
     assert_type(made.ids, Integers)
-    assert_type(made.duplicates(1), list[Integers])
+    assert_type(made.duplicates(1), Groups)
+    made.duplicates(1, linkage="stars")  # type: ignore[arg-type]
     for bucket in made.iter_buckets():
         assert_type(bucket, tuple[Codes, Integers])
     made.add(queries, [5, 6])

@@ -142,9 +142,10 @@ def group(
     by: By | None = None,
     dialect: str = "duckdb",
 ) -> str:
-    """Return the text that gives the groups of two or more items, as `HammingIndex.duplicates`.
+    """Return the text that gives the groups of two or more items.
 
-    Groups are connected components; an edge joins codes within `radius`. The columns are
+    Groups are connected components, as those of `HammingIndex.duplicates(linkage="connected")`; an
+    edge joins codes within `radius`. The columns are
     `group_id`, the lowest id of the group, and `id`, ordered by both.
 
     With a radius, components grow by a recursion whose rows are, at worst, a component's codes

@@ -17,6 +17,7 @@ from kinhash.index import duplicates, explain, file
 from kinhash.index import memory as settings
 from kinhash.index.locks import ForkSafeLock
 from kinhash.index.segments import Segment, State, packed_ranks, rank_words
+from kinhash.linkage import LINKAGES, Groups, Linkage
 from kinhash.matches import Matches
 
 _LONGEST = 1e9  # seconds that a search may be given; the core's clock counts nanoseconds
@@ -398,14 +399,28 @@ class HammingIndex:
         for row, code in enumerate(codes):
             yield code, segment.ids[offsets[row] : offsets[row + 1]].astype(np.int64)
 
-    def duplicates(self, radius: int = 0) -> list[Integers]:
-        """Return the connected components of two or more ids; an edge joins near buckets.
+    def duplicates(self, radius: int = 0, *, linkage: Linkage = "star") -> Groups:
+        """Return groups of two or more items; a link joins items whose buckets are near.
 
-        Near is within `radius`. Groups and their ids are in ascending order (groups by their
-        lowest id).
+        Near is within `radius`. With "star", items are visited by most neighbours, counted once,
+        then by lowest id; each that has no group yet takes its neighbours that have none. So every
+        member is within `radius` of its representative. With "connected", groups are the connected
+        components, whose members may be far apart.
+
+        Args:
+            radius: Largest distance of a link; 0 means identical buckets.
+            linkage: "star" or "connected".
+
+        Raises:
+            InvalidInputError: `radius` is negative, or there is no such `linkage`.
+
+        Warns:
+            LargeGroupWarning: A group holds more than a hundredth of the items, and more than 10.
         """
         radius = min(_checked_integer("radius", radius, 0), self._farthest)
-        return duplicates.groups(self._merged(self._state.segments), radius, self._wanted)
+        check_choice("linkage", linkage, LINKAGES)
+        merged = self._merged(self._state.segments)
+        return duplicates.groups(merged, radius, self._wanted, linkage)
 
     # Changing
 
