@@ -26,7 +26,7 @@ import numpy as np
 from kinhash import Codes, Pairs
 from kinhash.datasets import load
 from kinhash.errors import ConstantColumnWarning
-from kinhash.methods import ITQ, LSH, NNHash
+from kinhash.methods import ITQ, LSH, FlyHash, NNHash
 from kinhash.methods.parts.landmarks import fit_vectors_alone, usual_bucket_bits
 from kinhash.methods.parts.whitened_pairs import fit_pairs_alone
 from kinhash.methods.standardisation import standardisation
@@ -86,6 +86,7 @@ def vector_rows(data, seed, is_done):
     rows = {
         "itq": lambda: ITQ(n_bits, seed=seed).fit(database),
         "lsh": lambda: LSH(n_bits, seed=seed).fit(database),
+        "flyhash": lambda: FlyHash(n_bits, seed=seed).fit(database),
         "vectors-alone": lambda: ours(usual_bucket_bits(n_bits)),
         "vectors-alone, finer buckets": lambda: ours(2 * usual_bucket_bits(n_bits)),
     }

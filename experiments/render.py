@@ -220,7 +220,13 @@ deviations over 5 seeds, in percent.
 """
 ALONE_SEEDS = 5
 ALONE_COUNTS = ("mean_matches@r0", "radius")
-ALONE_NAMES = {"itq": "ITQ", "lsh": "LSH", "phash": "perceptual hash"}
+ALONE_NAMES = {
+    "flyhash": "FlyHash",
+    "itq": "ITQ",
+    "lsh": "LSH",
+    "nnhash": "NNHash",
+    "phash": "perceptual hash",
+}
 OURS_ALONE = ("vectors-alone", "pairs-alone")  # what SparseHash learns from these
 
 
@@ -262,6 +268,29 @@ def _alone_cell(column, measured):
     return f"{statistics.fmean(shares):.1f} ± {statistics.pstdev(shares):.1f}"
 
 
+SEEDS = """## Seeds of a fit
+
+How much depends on the seed of SparseHash, nothing else set, on one split (split 0):
+`python experiments/seeds.py`.
+
+| data | bits | fits | mAP | standard deviation |
+|---|---|---|---|---|
+"""
+
+
+def seeds():
+    """Return the table of several fits of one split."""
+    groups = {}
+    for line in (HERE / "results" / "seeds.jsonl").read_text(encoding="utf-8").splitlines():
+        record = json.loads(line)
+        groups.setdefault((record["dataset"], record["n_bits"]), []).append(100 * record["map"])
+    return SEEDS + "".join(
+        f"| {name} | {n_bits} | {len(values)} | {statistics.fmean(values):.2f} | "
+        f"{statistics.pstdev(values):.2f} |\n"
+        for (name, n_bits), values in groups.items()
+    )
+
+
 def page():
     """Return the whole page."""
     parts = [INTRO]
@@ -274,7 +303,7 @@ def page():
         ]
         for experiment in experiments:
             parts += section(path, experiment, has_title=len(experiments) > 1)
-    return "\n".join([*parts, *alone()]).rstrip() + "\n"
+    return "\n".join([*parts, *alone(), seeds()]).rstrip() + "\n"
 
 
 def insert(text):

@@ -1,20 +1,22 @@
 """How much do results depend on the seed of a method? One split, several fits.
 
-    python experiments/seeds.py [--seeds 5]
+    python experiments/seeds.py [--seeds 5] [--only DATA]
 
-Prints mAP of SparseHash with nothing set on split 0 of each data set, and its standard deviation.
+mAP of SparseHash with nothing set on split 0 of each data set, one record a fit, in
+results/seeds.jsonl; those present are not computed again.
 """
 
 import argparse
+import json
 import warnings
-
-import numpy as np
+from pathlib import Path
 
 from kinhash import SparseHash
 from kinhash.datasets import load
-from kinhash.errors import ConstantColumnWarning
+from kinhash.errors import CollapseWarning, ConstantColumnWarning
 from kinhash.evaluation.protocol import evaluate_method
 
+RESULTS = Path(__file__).parent / "results" / "seeds.jsonl"
 BITS = {
     "cifar10": 64,
     "cifar10-deep": 64,
@@ -26,20 +28,27 @@ BITS = {
 
 
 def main():
-    """Print a line per data set."""
+    """Compute the records that are missing."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--seeds", type=int, default=5, help="how many (default: 5)")
+    parser.add_argument("--only", help="a data set")
     options = parser.parse_args()
-    warnings.simplefilter("ignore", ConstantColumnWarning)
+    for category in (CollapseWarning, ConstantColumnWarning):
+        warnings.simplefilter("ignore", category)
+    RESULTS.touch()
+    records = [json.loads(line) for line in RESULTS.read_text(encoding="utf-8").splitlines()]
+    done = {(record["dataset"], record["seed"]) for record in records}
     for name, n_bits in BITS.items():
-        data = load(name)
-        part = data.split(seed=0)
-        found = [
-            100 * evaluate_method(SparseHash(n_bits, seed=seed), data, part).metrics["map"]
-            for seed in range(options.seeds)
-        ]
-        shown = " ".join(f"{value:.2f}" for value in found)
-        print(f"{name:13} mAP {shown}: standard deviation {np.std(found):.2f}", flush=True)
+        data = None
+        for seed in range(options.seeds):
+            if (name, seed) in done or options.only not in (None, name):
+                continue
+            data = data or load(name)
+            found = evaluate_method(SparseHash(n_bits, seed=seed), data, data.split(seed=0))
+            record = {"dataset": name, "n_bits": n_bits, "seed": seed, "map": found.metrics["map"]}
+            print(record, flush=True)
+            with RESULTS.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(record) + "\n")
 
 
 if __name__ == "__main__":

@@ -381,7 +381,8 @@ CASES = {
     "kernel": ("nnhash", {"max_steps": 60}, "labels"),
     "anchor-graph": ("agh", {"n_layers": 2, "n_anchors": 20}, "labels"),
     "class": ("classcode", {}, "labels"),
-    "class-levels": ("classcode", {"levels": 2}, "labels"),
+    "class-levels": ("classcode", {"levels": 2}, "sides"),
+    "kernel-class-levels": ("classcode", {"levels": 2}, "rings"),
 }
 
 

@@ -66,6 +66,16 @@ def test_the_length_follows_from_the_data(copies):
     assert all(f1 < max(facts.f1_of_length.values()) - 0.01 for f1 in shorter)
 
 
+def test_a_much_better_length_is_named_and_not_taken(copies):
+    X, source = copies
+    pairs = similar(source, range(100))
+    with pytest.warns(UserWarning, match=r"^8 bits tell .* n_bits=(64|128|256|512) reaches 0\."):
+        encoder, facts = fitted(X, pairs, n_bits=8)
+    assert encoder.n_bits == facts.n_bits == 8
+    assert set(facts.f1_of_length) == {8, 64, 128, 256, 512}
+    assert facts.f1 == facts.f1_of_length[8]
+
+
 def test_whitening_makes_the_mixed_scatter_the_unit_matrix(rng):
     """With all unit vectors projected on, W'W is the inverse of the scatter, up to row lengths."""
     values = rng.normal(size=(40, 4))

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_blobs
 
-from kinhash import Pairs, SparseHash
+from kinhash import Codes, Pairs, SparseHash
 from kinhash.errors import CollapseWarning, InvalidInputError, MissingExtraError
+from kinhash.methods.recipes.paper import _warn_of_shared_codes
 from kinhash.metrics import evaluate_codes
 from kinhash.training import loop
 
@@ -242,3 +243,30 @@ def test_calibration_rows_were_not_learned_from(blobs, monkeypatch):
     (held_out,) = seen
     assert len(held_out) == 40
     assert not np.isin(np.concatenate(dealt), held_out).any()
+
+
+def test_classes_that_share_their_commonest_code_are_named(rng):
+    X = rng.normal(size=(900, 20))
+    y = np.repeat(["bird", "car", "truck"], 300)
+    X[y == "bird", 0] += 12
+    with pytest.warns(CollapseWarning) as caught:
+        paper(validation_share=0.3).fit(X, y)  # nothing tells cars from trucks
+    texts = [str(warning.message) for warning in caught]
+    told = [re.fullmatch(r"car and truck share (\d+)% of their codes\. (.*)", t) for t in texts]
+    (found,) = [one for one in told if one]
+    assert int(found[1]) > 50
+    assert found[2] == "Raise `lam` (now 0.1) to 0.2, or `margin`."
+
+
+def test_the_share_of_common_codes_is_counted_by_hand():
+    codes = Codes.from_dense([[1, 0]] * 5 + [[0, 1]] * 3 + [[1, 0]] * 6 + [[0, 1]] * 9)
+    labels = np.array([0] * 8 + [1] * 6 + [2] * 9)
+    names = np.array(["a", "b", "c"])
+    with pytest.warns(CollapseWarning, match=r"^a and b share 62% of their codes\. Raise"):
+        _warn_of_shared_codes(codes, labels, names, 0.1)
+
+
+def test_few_held_out_rows_name_no_class():
+    codes = Codes.from_dense([[1, 0]] * 8 + [[0, 1]] * 9)
+    labels = np.array([0] * 4 + [1] * 4 + [2] * 9)
+    _warn_of_shared_codes(codes, labels, np.array(["a", "b", "c"]), 0.1)

@@ -28,6 +28,7 @@ USUAL_SHRINKAGE = 3.0  # where nothing can be held out
 RIDGE = 1e-3  # of the mean variance: directions in which no row differs stay finite
 LENGTHS = (64, 128, 256, 512)  # of which one is chosen where nobody says
 NEAR_BEST = 0.01  # of F1: no code is made longer for less
+MUCH_BETTER = 0.05  # of F1: worth saying
 MAX_PAIRS = 10_000  # similar ones that are learned from
 MAX_ROWS = 20_000  # whose scatter is taken
 MAX_COMPARED = 6_000  # rows among which a held-out pair must be found
@@ -109,6 +110,9 @@ def fit_pairs_alone(
 
     Raises:
         InvalidInputError: No similar pair is left.
+
+    Warns:
+        UserWarning: Another length tells similar pairs much better; names it.
     """
     rng = np.random.default_rng(seed)
     similar, dissimilar = _listed(pairs)
@@ -126,12 +130,33 @@ def fit_pairs_alone(
             X.shape[0],
             len(similar),
         )
-        lengths = LENGTHS if n_bits is None else (n_bits,)
+        lengths = tuple(sorted({*LENGTHS, *(() if n_bits is None else (n_bits,))}))
         projections = _orthogonal(max(lengths), seen.values.shape[1], rng)
-        facts = _chosen(problem, projections, lengths, rng)
+        facts = _chosen(problem, projections, lengths, n_bits, rng)
         every_row = np.ones(len(rows), bool)
         W = _whitened(problem, every_row, facts.shrinkage, projections[: facts.n_bits])
+    if n_bits is not None:
+        _advise(facts)
     return _encoder(W, seen, mean, scale), facts
+
+
+def _advise(facts: PairFacts) -> None:
+    """Warn if another length does much better: of several the shortest that nearly does best."""
+    most = max(facts.f1_of_length.values())
+    if facts.held_out and most > facts.f1 + MUCH_BETTER:
+        better = _shortest(facts.f1_of_length)
+        warn(
+            f"{facts.n_bits} bits tell held-out similar pairs from others with an F1 of "
+            f"{facts.f1:.2f}, at radius {facts.radius}. n_bits={better} reaches "
+            f"{facts.f1_of_length[better]:.2f}.",
+            UserWarning,
+        )
+
+
+def _shortest(f1_of_length: dict[int, float]) -> int:
+    """Return the shortest length that is nearly the best."""
+    most = max(f1_of_length.values())
+    return min(n for n, f1 in f1_of_length.items() if f1 >= most - NEAR_BEST)
 
 
 def _encoder(W: Array, seen: SeenRows, mean: Array, scale: Array) -> LinearEncoder:
@@ -203,9 +228,16 @@ def _whitened(problem: _Problem, known: Array, shrinkage: float, projections: Ar
 
 
 def _chosen(
-    problem: _Problem, projections: Array, lengths: tuple[int, ...], rng: np.random.Generator
+    problem: _Problem,
+    projections: Array,
+    lengths: tuple[int, ...],
+    n_bits: int | None,
+    rng: np.random.Generator,
 ) -> PairFacts:
-    """Return shrinkage, length and radius with the highest F1 of pairs held out in turns."""
+    """Return shrinkage, length and radius with the highest F1 of pairs held out in turns.
+
+    The length is `n_bits`, unless that is None.
+    """
     groups = np.unique(problem.component[problem.similar])
     fold_of = np.full(int(problem.component.max()) + 1, -1)
     fold_of[groups] = rng.permutation(len(groups)) % 2
@@ -220,28 +252,28 @@ def _chosen(
             known = fold_of[problem.component] != fold
             W = _whitened(problem, known, shrinkage, projections)
             codes.append((problem.values[rows] @ W.T > 0).astype(np.int8))
-        for n_bits in lengths:
+        for length in lengths:
             curves = [
-                _rates(problem, rows, Codes.from_dense(bits[:, :n_bits]))
+                _rates(problem, rows, Codes.from_dense(bits[:, :length]))
                 for rows, bits in zip(compared, codes, strict=True)
             ]
             f1, precision, recall = np.mean(curves, axis=0)
             radius = int(f1.argmax())
             found = (float(f1[radius]), shrinkage, radius, precision[radius], recall[radius])
-            if n_bits not in best or found[0] > best[n_bits][0]:
-                best[n_bits] = found
-    most = max(found[0] for found in best.values())
-    n_bits = next(n for n in lengths if best[n][0] >= most - NEAR_BEST)
-    f1, shrinkage, radius, precision, recall = best[n_bits]
+            if length not in best or found[0] > best[length][0]:
+                best[length] = found
+    f1_of_length = {length: found[0] for length, found in best.items()}
+    chosen = _shortest(f1_of_length) if n_bits is None else n_bits
+    f1, shrinkage, radius, precision, recall = best[chosen]
     return PairFacts(
-        n_bits=n_bits,
+        n_bits=chosen,
         radius=radius,
         f1=f1,
         precision=float(precision),
         recall=float(recall),
         shrinkage=shrinkage,
         held_out=held_out,
-        f1_of_length={n: found[0] for n, found in best.items()},
+        f1_of_length=f1_of_length,
     )
 
 

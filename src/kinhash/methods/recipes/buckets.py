@@ -79,9 +79,7 @@ def warn_of_shared_codes(counts: Array, names: Array, *, where: str = "") -> Non
         names: What the user calls the classes.
         where: What the message begins with.
     """
-    texts = [str(name) for name in names.tolist()]
-    if len(set(texts)) < len(texts):  # 1 and "1"
-        texts = [repr(name) for name in names.tolist()]
+    texts = class_texts(names)
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     told: dict[frozenset[int], str] = {}
     for own in np.flatnonzero(counts.sum(axis=1)).tolist():
@@ -95,12 +93,25 @@ def warn_of_shared_codes(counts: Array, names: Array, *, where: str = "") -> Non
             text = f"{shares[own, other]:.0%} of {texts[own]} have the code of {texts[other]}"
         told.setdefault(frozenset({own, other}), text)
     if told:
-        more = f", and {len(told) - 3} more" if len(told) > 3 else ""
         warn(
-            f"{where}{'; '.join([*told.values()][:3])}{more}: these vectors do not tell them "
-            "apart. Add rows of them, use other vectors, or give them one label.",
+            f"{where}{first_of([*told.values()])}: these vectors do not tell them apart. Add rows "
+            "of them, use other vectors, or give them one label.",
             CollapseWarning,
         )
+
+
+def class_texts(names: Array) -> list[str]:
+    """Return what to call each class in a message."""
+    texts = [str(name) for name in names.tolist()]
+    if len(set(texts)) < len(texts):  # 1 and "1"
+        texts = [repr(name) for name in names.tolist()]
+    return texts
+
+
+def first_of(told: list[str]) -> str:
+    """Return the first three of what there is to tell, and how many more there are."""
+    more = f", and {len(told) - 3} more" if len(told) > 3 else ""
+    return "; ".join(told[:3]) + more
 
 
 def _roomy(n_classes: int) -> int:
