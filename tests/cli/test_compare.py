@@ -1,10 +1,35 @@
 import json
+import subprocess
 import sys
 
 import numpy as np
 import pytest
 
 from kinhash.studies import comparison
+
+WITHOUT_MATPLOTLIB = """
+import sys
+sys.modules["matplotlib"] = None  # importing it raises ImportError
+from kinhash.cli import main
+words = ["compare", "digits", "--methods", "lsh,l2", "--bits", "8", "--format", "json"]
+assert main(words) == 0
+assert main([*words, "--out", sys.argv[1]]) == 1
+"""
+
+
+def test_only_a_report_needs_matplotlib(tmp_path):
+    out = tmp_path / "report"
+    done = subprocess.run(
+        (sys.executable, "-c", WITHOUT_MATPLOTLIB, out),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert [row["method"] for row in json.loads(done.stdout)] == ["LSH", "L2"]
+    last = done.stderr.splitlines()[-1]
+    assert last == "error: Plots need matplotlib. Install it with: pip install 'kinhash[plot]'"
+    assert not out.exists()
 
 
 def test_methods_are_compared_and_the_verdict_goes_to_stderr(run):

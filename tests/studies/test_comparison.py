@@ -79,17 +79,7 @@ def test_the_verdict_names_the_best_and_warns_of_few_codes():
     assert "classes tell classes apart" in sentences[3]
 
 
-def test_a_report_has_the_table_and_all_figures(compared, tmp_path):
-    comparison.write(tmp_path, load("digits"), compared)
-    text = (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert "Which method suits digits?" in text
-    assert text.count("data:image/") >= 7
-    names = {path.stem for path in (tmp_path / "figures").iterdir()}
-    assert {"precision-recall-8", "precision-recall-16", "recall-radius", "trade-off"} <= names
-    assert {path.suffix for path in (tmp_path / "figures").iterdir()} == {".png", ".svg"}
-
-
-def test_without_labels_the_table_and_the_verdict_are_of_true_neighbours(tmp_path):
+def test_without_labels_the_table_and_the_verdict_are_of_true_neighbours():
     bare = replace(load("digits"), labels=None)
     found = compare(None, bare, planned(["itq", "lsh", "cosine"], [16]), [0, 1])
     rows = comparison.rows(found)
@@ -104,30 +94,12 @@ def test_without_labels_the_table_and_the_verdict_are_of_true_neighbours(tmp_pat
         "Ahead in recall at r ≤ 2",
     ]
     assert all(": ITQ with 16 bits" in sentence for sentence in sentences)  # cosine is the truth
-    comparison.write(tmp_path, bare, found)
-    text = (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert "true 10 nearest vectors" in text
-    assert "guessing" not in text
 
 
 def test_collisions_are_counted_at_three_radii(compared):
     line = comparison.collisions(compared)[0]
     assert line["mean_matches@r0"] <= line["mean_matches@r1"] <= line["mean_matches@r2"]
     assert len(comparison.collisions(compared)) == 6
-
-
-def test_there_are_no_figures_of_vectors_alone():
-    only = compare(None, load("digits"), [{"method": "l2"}], [0])
-    assert comparison.sections(only, load("digits"), None) == []
-
-
-def test_figures_call_a_method_by_its_name_alone_if_that_is_clear():
-    long = [
-        Compared(f"SparseHash, margin {m}", {"method": "sparsehash", "n_bits": n}, [])
-        for m, n in ((7, 48), (7, 64), (11, 64))
-    ]
-    names = [one.name for one in comparison._briefly(long)]
-    assert names == ["SparseHash", "SparseHash, margin 7", "SparseHash, margin 11"]
 
 
 def test_methods_that_refuse_the_data_are_left_out_unless_all_do():

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from kinhash.cli import options
+from kinhash.cli import completion, options
 
 
 def compare(
@@ -18,6 +18,7 @@ def compare(
             metavar="NAME,NAME",
             help="Methods to compare: sparsehash, nnhash, ksh, agh, ssh, dh, itq, lsh, classcode, "
             "a class of your own as module:Class, and l2 and cosine for the vectors themselves.",
+            autocompletion=completion.methods,
         ),
     ] = "sparsehash,nnhash,ksh,itq,lsh,classcode,l2,cosine",
     bits: Annotated[
@@ -41,7 +42,8 @@ def compare(
             "--out",
             "-o",
             metavar="FOLDER",
-            help="Write a report with figures here, and continue from the records in it.",
+            help="Write a report with figures here, and continue from the records in it; needs "
+            "matplotlib.",
             show_default=False,
         ),
     ] = None,
@@ -68,6 +70,8 @@ def compare(
     from kinhash.progress import progress_bar
     from kinhash.studies import comparison
 
+    if out is not None:  # figures need an extra: better said before the work than after it
+        from kinhash.studies import comparison_report
     plan = comparison.planned(
         [name.strip() for name in methods.split(",")],
         options.whole_numbers(bits, "--bits", low=1, high=MAX_BITS, example="48,64"),
@@ -92,5 +96,5 @@ def compare(
     emit(shown(comparison.rows(compared), output))
     note(*comparison.verdict(compared))
     if out is not None:
-        comparison.write(out, dataset, compared)
-        note(f"Wrote {out / comparison.REPORT}: open it in a browser.")
+        comparison_report.write(out, dataset, compared)
+        note(f"Wrote {out / comparison_report.REPORT}: open it in a browser.")

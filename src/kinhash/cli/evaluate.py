@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kinhash.cli import options
+from kinhash.cli import completion, options
 from kinhash.errors import InvalidInputError
 
 if TYPE_CHECKING:  # this takes half a second to import
@@ -26,6 +26,7 @@ def evaluate(
         typer.Option(
             "--queries",
             metavar="DATA",
+            autocompletion=completion.data,
             help="Search all of DATA with these rows, instead of splitting DATA.",
             show_default=False,
         ),

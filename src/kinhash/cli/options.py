@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from kinhash.cli import completion
+
 
 class Format(enum.StrEnum):
     """How results are printed."""
@@ -59,6 +61,7 @@ Data = Annotated[
         metavar="DATA",
         help="A data set such as digits or cifar10, or a .npz, .npy, .parquet or .csv file; "
         "- reads CSV from stdin.",
+        autocompletion=completion.data,
     ),
 ]
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A file that train wrote.")]

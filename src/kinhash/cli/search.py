@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kinhash.cli import options
+from kinhash.cli import completion, options
 
 if TYPE_CHECKING:  # these take half a second to import
     from kinhash.cli.queries import Asked
@@ -38,6 +38,7 @@ def search(
         typer.Option(
             "--queries",
             metavar="DATA",
+            autocompletion=completion.data,
             help="What to search for: a data set or a file, as for encode; - reads CSV from stdin.",
             show_default=False,
         ),
@@ -89,6 +90,7 @@ def search(
         typer.Option(
             "--rerank",
             metavar="DATA",
+            autocompletion=completion.data,
             help="Put what was found in the order of the items' vectors: a .npy file, which stays "
             "on disk, whose row i is item i; or data with ids. Codes find --candidates first.",
             show_default=False,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kinhash.cli import options
+from kinhash.cli import completion, options
 
 if TYPE_CHECKING:  # these take half a second to import
     from kinhash.arrays import Vectors
@@ -22,7 +22,8 @@ MAX_SHOWN_ROWS = 10_000  # the summary encodes this many rows, about
 def _parameter(name: str, meaning: str, default: str) -> Any:  # noqa: ANN401 - Typer's own
     """Return an option that sets a parameter of the method, None unless given."""
     text = f"{meaning} [default: {default}]"
-    return typer.Option(*name.split(), help=text, show_default=False)
+    completed = completion.method if name == "--method" else None
+    return typer.Option(*name.split(), help=text, show_default=False, autocompletion=completed)
 
 
 def train(
@@ -122,6 +123,7 @@ def train(
         typer.Option(
             "--unlabelled",
             metavar="DATA",
+            autocompletion=completion.data,
             help="Further vectors, whose labels are not known or not used; sparsehash learns from "
             "them, too. Of a named data set, the rows that are neither trained on nor queries.",
             show_default=False,

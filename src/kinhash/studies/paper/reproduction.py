@@ -15,7 +15,7 @@ from kinhash.measures import COUNTS, F1, PAPER
 from kinhash.progress import Report
 from kinhash.show.html import Section, write_report
 from kinhash.show.tables import Row, heading, show, title
-from kinhash.studies import comparison
+from kinhash.studies import comparison, comparison_report
 from kinhash.studies.comparison import Compared
 from kinhash.studies.records import RAW, Settings, named
 
@@ -160,7 +160,7 @@ def reproduce(
                     if row["n_bits"] == COLLISION_BITS
                 ],
             ),
-            *comparison.sections(drawn(compared), data, out / FIGURES),
+            *comparison_report.sections(drawn(compared), data, out / FIGURES),
         ],
         footer=f"Made by kinhash reproduce in {(time.perf_counter() - start) / 60:.1f} minutes.",
     )
