@@ -6,6 +6,7 @@
 #include "runtime/answer.hpp"
 #include "runtime/dispatch.hpp"
 #include "search/top_k.hpp"
+#include "search/within.hpp"
 
 namespace kinhash {
 
@@ -40,6 +41,9 @@ class Searcher {
     // The same in the order of rank bits.
     virtual Answer ranked_radius(const uint64_t* queries, const uint64_t* ranks, size_t n, uint32_t radius,
                                  bool total, size_t n_threads, Stop& stop) = 0;
+    // The same, but at the radius only those whose rank bits are near, too.
+    virtual Answer ranked_within(const uint64_t* queries, const uint64_t* ranks, size_t n, Reach reach,
+                                 size_t n_threads, Stop& stop) = 0;
     // The k nearest items; there are at least k.
     virtual Work top_k(const uint64_t* queries, size_t n, size_t k, size_t n_threads, int64_t* ids,
                        int32_t* distances, Stop& stop) = 0;
@@ -71,6 +75,14 @@ class SearcherOf final : public Searcher {
         return expanded(queries, n, radius, true, n_threads, {}, stop, [&](const Found& found, Answer& to) {
             expand_ranked(segments_, found, ranks, total, *active_kernels(), n_threads, to, stop);
         });
+    }
+
+    Answer ranked_within(const uint64_t* queries, const uint64_t* ranks, size_t n, Reach reach,
+                         size_t n_threads, Stop& stop) override {
+        std::unique_ptr<Found> found = hits_within(queries, n, reach.radius, n_threads, {}, stop);
+        const Within within(segments_, *found, ranks, reach, *active_kernels(), n_threads, stop);
+        give_back(std::move(found));
+        return within.answer(n_threads, stop);
     }
 
     Work count(const uint64_t* queries, size_t n, uint32_t radius, size_t n_threads, AskedPlan asked,
@@ -114,22 +126,32 @@ class SearcherOf final : public Searcher {
     }
     static constexpr size_t MOST_SPARE = size_t(1) << 26;  // bytes that are kept for the next search
 
-    // Finds the codes within the radius, and makes an answer that expand(found, answer) writes.
-    template <typename F>
-    Answer expanded(const uint64_t* queries, size_t n, uint32_t radius, bool ranked, size_t n_threads,
-                    AskedPlan asked, Stop& stop, const F& expand) {
+    // Finds the codes within the radius.
+    std::unique_ptr<Found> hits_within(const uint64_t* queries, size_t n, uint32_t radius, size_t n_threads,
+                                       AskedPlan asked, Stop& stop) {
         radius = std::min(radius, uint32_t(64 * n_words_));  // no two codes are farther apart
         std::unique_ptr<Found> found = spare_found_.take();
         if (!found) found = std::make_unique<Found>();
         found->start(n);
         in_pieces(queries, n, radius, n_threads, asked, stop,
                   [&](size_t i, const Hits& hits) { keep(segments_, i, hits, radius, n_items_, *found); });
+        return found;
+    }
+    void give_back(std::unique_ptr<Found> found) {
+        found->forget(MOST_SPARE);
+        spare_found_.give_back(std::move(found));
+    }
+
+    // The same, and makes an answer that expand(found, answer) writes.
+    template <typename F>
+    Answer expanded(const uint64_t* queries, size_t n, uint32_t radius, bool ranked, size_t n_threads,
+                    AskedPlan asked, Stop& stop, const F& expand) {
+        std::unique_ptr<Found> found = hits_within(queries, n, radius, n_threads, asked, stop);
         std::partial_sum(found->offsets.begin(), found->offsets.end(), found->offsets.begin());
         Answer answer(n, size_t(found->offsets[n]), ranked);
         std::copy_n(found->offsets.begin(), n + 1, answer.offsets);
         expand(*found, answer);
-        found->forget(MOST_SPARE);
-        spare_found_.give_back(std::move(found));
+        give_back(std::move(found));
         return answer;
     }
 

@@ -137,6 +137,15 @@ class Searcher:
         n_threads: int,
         timeout: float | None = None,
     ) -> Answer: ...
+    def ranked_within(
+        self,
+        queries: npt.NDArray[Any],
+        ranks: npt.NDArray[Any],
+        radius: int,
+        rank: int,
+        n_threads: int,
+        timeout: float | None = None,
+    ) -> Answer: ...
     def count(
         self,
         queries: npt.NDArray[Any],
