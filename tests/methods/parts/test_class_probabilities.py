@@ -173,6 +173,7 @@ RANK = RankBits(
     np.array([[0.5, -1.0, 0.0, 0.2], [0.0, 0.3, 0.3, -1.0]]),
     np.array([0.1, -0.2]),
     np.array([[0.2, -0.1, 0.0, 0.4], [-0.3, 0.1, 0.5, 0.0]]),
+    np.zeros((0, 2)),
 )
 
 
@@ -188,7 +189,7 @@ def test_encoders_give_the_probabilities_of_the_regression(
     codes = np.eye(8, dtype=np.uint8).reshape(2, 4, 8)
     R = 0.3 * rng.normal(size=(2, found.inputs.shape[1]))
     levels = found.encoder(codes, 0.5)
-    both = found.rank_encoder(codes, 0.5, RankBits(R, RANK.G, RANK.bias, RANK.A))
+    both = found.rank_encoder(codes, 0.5, RankBits(R, RANK.G, RANK.bias, RANK.A, RANK.own))
     plain = kind == "plain"
     assert type(levels) is (ClassLevelsEncoder if plain else KernelClassLevelsEncoder)
     assert type(both) is (ClassRankEncoder if plain else KernelClassRankEncoder)
@@ -253,16 +254,17 @@ def test_of_many_rows_some_are_used(blobs, monkeypatch):
 
 
 @pytest.mark.parametrize("exclusive", [True, False])
-def test_codes_of_rows_left_out_see_nothing_of_their_own_label(blobs, exclusive, rng):
-    """Logits of the others take the place of the fitted ones wherever logits are used."""
+def test_codes_of_rows_left_out_see_nothing_of_their_own(blobs, exclusive, rng):
+    """Logits of the others take the place of the fitted ones; what directions learned goes."""
     X, y = blobs
     found = fitted(X, one_hot(y), exclusive=exclusive)
     codes = rng.integers(0, 2, (1, 4, 9)).astype(np.uint8)
     R, bias = rng.normal(size=(2, found.inputs.shape[1])), RANK.bias
-    rank = RankBits(R + RANK.A @ found.W, RANK.G, bias + RANK.A @ found.bias, RANK.A)
+    own = rng.normal(size=(len(X), 2))
+    rank = RankBits(R + RANK.A @ found.W, RANK.G, bias + RANK.A @ found.bias, RANK.A, own)
     left_out = found.left_out_codes(codes, 0.5, rank)
     likely = found.left_out_probabilities()
-    outputs = found.inputs @ R.T + bias + found.logits @ RANK.A.T + np.sqrt(likely) @ RANK.G.T
+    outputs = found.inputs @ R.T + bias + found.logits @ RANK.A.T + np.sqrt(likely) @ RANK.G.T - own
     sure = np.abs(outputs) > 1e-3
     assert sure.mean() > 0.9
     assert np.array_equal(left_out.rank_to_dense()[sure], (outputs > 0)[sure])

@@ -46,6 +46,24 @@ def test_principal_directions_are_those_of_scikit_learn(problem):
     assert Ridge(Z).principal(100).shape[1] == min(Z.shape[1], len(Z) - 1)
 
 
+def test_parts_of_rows_along_directions_that_others_gave_are_smaller(rng):
+    """In many columns, each row draws the directions of all towards itself."""
+    n, k = 120, 3
+    Z = rng.normal(size=(n, k)) * [6, 5, 4] @ rng.normal(size=(k, 200)) / 28
+    Z = (Z + 0.5 * rng.normal(size=Z.shape)).astype(np.float32)
+    found = Ridge(Z)
+    parts = found.Z @ found.principal(k)
+    left_out = np.zeros((n, k))
+    for row in range(n):
+        others = np.delete(Z, row, axis=0).astype(np.float64)
+        left_out[row] = (Z[row] - others.mean(axis=0)) @ PCA(k).fit(others).components_.T
+    lengths = [np.linalg.norm(one) for one in (parts, left_out, parts - found.taught(k))]
+    assert lengths[0] > 1.03 * lengths[1]
+    assert lengths[2] == pytest.approx(lengths[1], rel=0.01)
+    square = rng.normal(size=(50, 4)).astype(np.float32)  # directions in which all of a row lies
+    np.testing.assert_allclose(Ridge(square).taught(4), 0, atol=1e-5)
+
+
 def chosen(X, T, n_units=50):
     mean, scale, _ = standardisation(X)
     return chosen_inputs(X, mean, scale, T, n_units=n_units, gamma=1.0, seed=0)

@@ -45,12 +45,15 @@ class RankBits:
     G: Array  # (n_rank_bits, n_classes)
     bias: Array  # (n_rank_bits,)
     A: Array  # (n_rank_bits, n_classes): weights of logits, which are within R and the bias
+    # (n_rows, n_rank_bits): what of a training row's outputs is there because it was learned from,
+    # beside what its logits say.
+    own: Array
 
     @classmethod
     def none(cls, n_inputs: int, n_classes: int) -> Self:
         """Return that there are none."""
         nothing = np.zeros((0, n_classes))
-        return cls(np.zeros((0, n_inputs)), nothing, np.zeros(0), nothing)
+        return cls(np.zeros((0, n_inputs)), nothing, np.zeros(0), nothing, np.zeros((0, 0)))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -163,7 +166,8 @@ class ClassProbabilities:
             return Codes.from_dense(bucket)
         with one_blas_thread():
             outputs = self.inputs @ rank.R.T.astype(np.float32) + rank.bias
-            # What the row itself taught the regression goes.
+            # What the row itself taught goes: the directions, and the regression.
+            outputs -= rank.own
             learned = self.inputs @ self.W.T.astype(np.float32) + self.bias
             outputs += (self.logits - learned) @ rank.A.T
             outputs += np.sqrt(self.left_out_probabilities()) @ rank.G.T

@@ -65,6 +65,7 @@ def fit_rank_bits(
         share[:, None] * found.G,
         share * found.bias + transfer * only.bias,
         share[:, None] * found.A,
+        share * found.own + transfer * only.own,
     )
 
 
@@ -137,6 +138,7 @@ def _trained(
             - G @ sides[1].middle
             + D @ one.only.bias,
             A @ contrasts,
+            one.only.own @ D.T,
         )
         for one in modalities
     ]
@@ -168,32 +170,34 @@ def _only_directions(
     Rows without labels stand for these, if they are not fewer than the others: what sets learned
     classes apart says little about other classes.
     """
-    if unlabelled is None or len(unlabelled) < len(fitted.inputs):
-        varied = fitted.ridge
-    else:
-        varied = Ridge(unlabelled)
-    directions = _directions(varied, n_bits, rng)
+    is_own = unlabelled is None or len(unlabelled) < len(fitted.inputs)
+    varied = fitted.ridge if is_own else Ridge(unlabelled)
+    directions, own = _directions(varied, n_bits, rng)
     bias = -(directions @ varied.mean)
     nothing = np.zeros((n_bits, len(fitted.W)))
-    return RankBits(directions, nothing, bias, nothing)
+    if not is_own:
+        own = np.zeros((len(fitted.inputs), n_bits))
+    return RankBits(directions, nothing, bias, nothing, own)
 
 
-def _directions(varied: Ridge, n_bits: int, rng: np.random.Generator) -> Array:
+def _directions(varied: Ridge, n_bits: int, rng: np.random.Generator) -> tuple[Array, Array]:
     """Return directions along which the inputs vary by 1, `(n_bits, n_inputs)`.
 
-    Where there are fewer principal directions than bits, they are rotated several times.
+    Where there are fewer principal directions than bits, they are rotated several times. With them
+    come what rows have taught of their parts along them, `(n_rows, n_bits)`.
     """
-    principal = varied.principal(n_bits)
+    principal, taught = varied.principal(n_bits), varied.taught(n_bits)
     rows = rng.permutation(len(varied.Z))[:MAX_ROTATION_ROWS]
     projected = varied.Z[np.sort(rows)] @ principal
-    turned = []
+    turned, own = [], []
     n_turned = 0
     while n_turned < n_bits:
         R, _ = rotation(projected, N_TURNS, rng)
-        spread = np.maximum((projected @ R).std(axis=0), np.finfo(np.float32).tiny)
-        turned.append((principal @ (R / spread)).T)
+        turn = R / np.maximum((projected @ R).std(axis=0), np.finfo(np.float32).tiny)
+        turned.append((principal @ turn).T)
+        own.append(taught @ turn)
         n_turned += len(turned[-1])
-    return np.concatenate(turned)[:n_bits]
+    return np.concatenate(turned)[:n_bits], np.concatenate(own, axis=1)[:, :n_bits]
 
 
 def _signs(n_bits: int, n_classes: int, rng: np.random.Generator) -> Array:

@@ -73,6 +73,19 @@ class Ridge:
         directions: Array = self.Z.T @ (self._left[:, most] / roots)
         return directions
 
+    def taught(self, n: int) -> Array:
+        """Return what of each row's part along these directions is there because of that row.
+
+        A direction leans towards each row by its part that no other direction has. Without the
+        row the part along it is smaller, to first order by this much: `(n_rows, k)`.
+        """
+        most = np.argsort(-self._values, kind="stable")[:n]
+        roots = np.sqrt(self._values[most]).astype(np.float32)
+        parts = self._left[:, most] * roots
+        beside = np.square(self.Z).sum(axis=1) - np.square(parts).sum(axis=1)
+        taught: Array = np.maximum(beside, 0)[:, None] * self._left[:, most] / roots
+        return taught
+
     def weights(self, T: Array, penalty: float) -> tuple[Array, Array]:
         """Return W `(n_targets, n_inputs)` and b `(n_targets,)`, float64."""
         mean = T.mean(axis=0)
