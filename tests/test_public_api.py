@@ -102,7 +102,15 @@ def test_the_public_names_are_those_of_the_contract():
         "SSH",
         "SparseHash",
     ]
-    assert sorted(kinhash.datasets.__all__) == ["DATASETS", "Dataset", "Split", "load"]
+    assert sorted(kinhash.datasets.__all__) == [
+        "Batch",
+        "DATASETS",
+        "Dataset",
+        "Items",
+        "Split",
+        "load",
+        "open_items",
+    ]
 
 
 @pytest.mark.parametrize("module", [kinhash, kinhash.methods, kinhash.datasets])

@@ -183,7 +183,7 @@ def test_what_cannot_be_vectors_is_said_with_its_row(columns, message):
 
 
 def test_a_column_that_is_not_there_is_answered_with_the_nearest(table):
-    with pytest.raises(InvalidInputError, match=r"'titles', and there is no .* mean 'title'\?"):
+    with pytest.raises(InvalidInputError, match=r"'titles' is no column\. .* mean 'title'\?"):
         tables.vectors(table, ["titles"])
 
 
@@ -220,14 +220,59 @@ def test_columns_are_chosen_by_name_or_pattern(patterns, chosen):
 @pytest.mark.parametrize(
     ("pattern", "message"),
     [
-        ("f*", r"`features` 'f\*' matches none of the columns: sku, e0, e1, e10, price and 2 more"),
-        ("prize", r"`features` names 'prize', .* Did you mean 'price'\? The columns: sku, "),
-        ("E0", "there is no such column"),
+        ("f*", r"`features` 'f\*' matches no column\. The columns: sku, e0, e1, e10, price and 2 "),
+        ("prize", r"`features` 'prize' is no column\. Did you mean 'price'\? The columns: sku, "),
+        ("E0", "'E0' is no column"),
     ],
 )
 def test_a_pattern_that_matches_nothing_is_said(pattern, message):
     with pytest.raises(InvalidInputError, match=message):
         tables.matching(NAMES, ["sku", pattern], option="features")
+
+
+def test_the_file_is_named_and_what_has_the_names():
+    with pytest.raises(InvalidInputError) as caught:
+        tables.matching(["a"], "b", option="features", source="x.npz", kind="array")
+    assert str(caught.value) == "`features` 'b' is no array of x.npz. The arrays: a."
+    error = tables.no_column("ids", "b", [], source="x.csv")
+    assert str(error) == "`ids` 'b' is no column of x.csv. It has no columns."
+
+
+@pytest.mark.parametrize(
+    ("column", "ids"),
+    [
+        (pa.array([3, 2], pa.uint8()), [3, 2]),
+        (pa.array([3.0, 2.0]), [3, 2]),
+        (pa.chunked_array([["b"], ["007"]]), ["b", "007"]),
+        (pa.array(["b", "a"]).dictionary_encode(), ["b", "a"]),
+    ],
+)
+def test_ids_are_whole_numbers_or_strings(column, ids):
+    found = tables.ids(column, "`id`")
+    assert found.dtype == (np.int64 if type(ids[0]) is int else object)
+    assert found.tolist() == ids
+
+
+@pytest.mark.parametrize(
+    ("column", "message"),
+    [
+        (pa.array([1, None, 3]), r"`id` must have an id .* 1 of 3 are empty: the first in row 6\."),
+        (pa.array(["a", "b", None]), r"the first in row 7\."),
+        (pa.array([1.5]), r"whole numbers that fit into 64 bits, got 1\.5 in row 5"),
+        (pa.array([2**63], pa.uint64()), "got 9223372036854775808 in row 5"),
+        (pa.array([3], pa.date32()), "must hold whole numbers or texts as ids, got date32"),
+        (pa.array([True]), "must hold whole numbers or texts as ids, got bool"),
+    ],
+)
+def test_what_cannot_be_an_id_is_said_with_its_row(column, message):
+    with pytest.raises(InvalidInputError, match=message):
+        tables.ids(column, "`id`", first_row=5)
+
+
+def test_lists_keep_the_length_of_the_rows_before():
+    table = pa.table({"v": [[1.0, 2.0], [1.0]]})
+    with pytest.raises(InvalidInputError, match="got 3 in the rows before and 2 in row 7"):
+        tables.vectors_at(table, [0], source="x", first_row=7, width=3)
 
 
 def test_no_library_is_imported_for_what_is_not_its_own():

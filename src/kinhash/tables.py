@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kinhash.arrays import Array, Floats
+from kinhash.arrays import Array, Floats, Integers
 from kinhash.errors import InvalidInputError, MissingExtraError
 
 # pyarrow, pandas and the others have no types, or must not be imported for them.
@@ -62,7 +62,7 @@ def as_table(data: object) -> ArrowTable | None:
         if isinstance(error, InvalidInputError):
             raise
         raise InvalidInputError(
-            f"The {type(data).__name__} cannot be read as a table: {_first_line(error)}."
+            f"The {type(data).__name__} cannot be read as a table: {first_line(error)}."
         ) from error
     if not isinstance(found, pa.Table):  # an array, or one in chunks
         name = getattr(data, "name", None)
@@ -133,7 +133,14 @@ _KINDS = (
 )
 
 
-def matching(names: Sequence[str], patterns: str | Sequence[str], *, option: str) -> list[str]:
+def matching(
+    names: Sequence[str],
+    patterns: str | Sequence[str],
+    *,
+    option: str,
+    source: str | None = None,
+    kind: str = "column",
+) -> list[str]:
     """Return the names that patterns choose, in the order of the patterns, then of `names`.
 
     Args:
@@ -141,6 +148,8 @@ def matching(names: Sequence[str], patterns: str | Sequence[str], *, option: str
         patterns: Names, or patterns such as "e*" and "e[0-9]", separated by commas or as a list.
             What is a name as it stands is no pattern.
         option: What the user calls the patterns, for messages.
+        source: What they call the table, and what has these names: columns, or arrays of a file.
+        kind: See `source`.
 
     Raises:
         InvalidInputError: A pattern matches nothing; the nearest name is suggested.
@@ -160,23 +169,27 @@ def matching(names: Sequence[str], patterns: str | Sequence[str], *, option: str
             continue
         chosen = [name for name in names if fnmatch.fnmatchcase(name, pattern)]
         if not chosen:
-            raise no_column(option, pattern, names)
+            raise no_column(option, pattern, names, source=source, kind=kind)
         found |= dict.fromkeys(chosen)
     return list(found)
 
 
-def no_column(option: str, asked: str, names: Sequence[str]) -> InvalidInputError:
+def no_column(
+    option: str,
+    asked: str,
+    names: Sequence[str],
+    *,
+    source: str | None = None,
+    kind: str = "column",
+) -> InvalidInputError:
     """Return the error for a name or a pattern that no column has."""
+    place = f" of {source}" if source else ""
+    known = f"The {kind}s: {listed(names)}." if names else f"It has no {kind}s."
     if any(sign in asked for sign in "*?["):
-        return InvalidInputError(
-            f"`{option}` {asked!r} matches none of the columns: {listed(names)}."
-        )
+        return InvalidInputError(f"`{option}` {asked!r} matches no {kind}{place}. {known}")
     near = difflib.get_close_matches(asked, names, n=1)
     hint = f" Did you mean {near[0]!r}?" if near else ""
-    return InvalidInputError(
-        f"`{option}` names {asked!r}, and there is no such column.{hint} "
-        f"The columns: {listed(names)}."
-    )
+    return InvalidInputError(f"`{option}` {asked!r} is no {kind}{place}.{hint} {known}")
 
 
 def vectors(
@@ -216,7 +229,12 @@ def vectors(
 
 
 def vectors_at(
-    table: ArrowTable, columns: Sequence[int], *, source: str, first_row: int = 0
+    table: ArrowTable,
+    columns: Sequence[int],
+    *,
+    source: str,
+    first_row: int = 0,
+    width: int | None = None,
 ) -> Floats:
     """Return the same of columns by their places: two may have one name.
 
@@ -225,11 +243,13 @@ def vectors_at(
         columns: Their places.
         source: What messages call the table.
         first_row: The number of its first row, where it is a part.
+        width: How long lists are in the rows before.
     """
-    chosen = [(table.column_names[i], table.column(i)) for i in columns]
+    names = table.column_names
+    chosen = [(names[i], table.column(i)) for i in columns]
     if len(chosen) == 1 and is_list(chosen[0][1].type):
         name, column = chosen[0]
-        return _from_lists(column, f"`{name}` in {source}" if name else source, first_row)
+        return _from_lists(column, f"`{name}` in {source}" if name else source, first_row, width)
     if not chosen:
         raise InvalidInputError(
             f"{source} must have numeric columns for the vectors, but has none."
@@ -267,14 +287,15 @@ def _is_word(text: str) -> bool:
     return False
 
 
-def _from_lists(column: ArrowColumn, source: str, first_row: int) -> Floats:
+def _from_lists(column: ArrowColumn, source: str, first_row: int, width: int | None) -> Floats:
     """Return the vectors of a column of equally long lists."""
     if not is_vector(column.type):
         raise InvalidInputError(f"{source} must hold lists of numbers, got {column.type}.")
     chunks = [_storage(chunk) for chunk in getattr(column, "chunks", [column]) if len(chunk)]
     if not chunks:
         raise InvalidInputError(f"{source} must have at least one row, but has none.")
-    width, row, parts = None, first_row, []
+    row, parts = first_row, []
+    seen = f"in row {first_row}" if width is None else "in the rows before"
     for chunk in chunks:
         if chunk.null_count:
             empty = row + int(np.argmax(chunk.is_null().to_numpy(zero_copy_only=False)))
@@ -287,7 +308,7 @@ def _from_lists(column: ArrowColumn, source: str, first_row: int) -> Floats:
         if (lengths != width).any():
             i = int(np.argmax(lengths != width))
             raise InvalidInputError(
-                f"{source} must hold lists of one length, got {width} in row {first_row} and "
+                f"{source} must hold lists of one length, got {width} {seen} and "
                 f"{lengths[i]} in row {row + i}."
             )
         parts.append(numbers(chunk.flatten()).reshape(len(chunk), width))
@@ -320,6 +341,64 @@ def texts(column: ArrowColumn, source: str) -> list[str]:
     if not is_text(column.type):
         raise InvalidInputError(f"{source} must hold texts, got {column.type}.")
     return ["" if text is None else text for text in column.to_pylist()]
+
+
+def ids(column: ArrowColumn, source: str, *, first_row: int = 0) -> Array:
+    """Return the ids in a column: int64, or an object array of strings.
+
+    Raises:
+        InvalidInputError: It holds neither whole numbers nor texts, or one is empty.
+    """
+    column = plain(column)
+    if column.null_count and len(column):
+        empty = np.asarray(column.is_null().to_numpy(zero_copy_only=False))
+        raise InvalidInputError(
+            f"{source} must have an id in each row, but {empty.sum()} of {len(empty)} are empty: "
+            f"the first in row {first_row + int(empty.argmax())}."
+        )
+    if is_text(column.type):
+        return np.array([*column.to_pylist(), None], dtype=object)[:-1]
+    types = arrow().types
+    if not (types.is_integer(column.type) or types.is_floating(column.type)):
+        raise InvalidInputError(
+            f"{source} must hold whole numbers or texts as ids, got {column.type}."
+        )
+    return whole_numbers(numbers(column), source, first_row=first_row)
+
+
+def whole_numbers(array: Array, source: str, *, first_row: int = 0) -> Integers:
+    """Return numbers as int64.
+
+    Raises:
+        InvalidInputError: One is not whole, or too large.
+    """
+    if array.dtype.kind == "f":
+        is_whole = np.isfinite(array) & (array == np.floor(array)) & (np.abs(array) < 2.0**53)
+    else:
+        is_whole = np.asarray(array <= np.iinfo(np.int64).max)
+    if not is_whole.all():
+        row = int(np.argmin(is_whole))
+        raise InvalidInputError(
+            f"{source} must hold whole numbers that fit into 64 bits, "
+            f"got {array[row]} in row {first_row + row}."
+        )
+    return array.astype(np.int64)
+
+
+def values(column: ArrowColumn, source: str) -> Array:
+    """Return a column of numbers or texts; what is empty becomes NaN or an empty text.
+
+    Raises:
+        InvalidInputError: It holds something else.
+    """
+    column = plain(column)
+    if arrow().types.is_null(column.type):  # a column with nothing in it
+        return np.full(len(column), np.nan)
+    if is_number(column.type):
+        return numbers(column)
+    if is_text(column.type):
+        return np.array([text or "" for text in column.to_pylist()], dtype=np.str_)
+    raise InvalidInputError(f"{source} must hold whole numbers or text, got {column.type}.")
 
 
 def numbers(column: ArrowColumn) -> Array:
@@ -394,5 +473,6 @@ def listed(names: Sequence[str]) -> str:
     return f"{shown} and {rest} more" if rest > 0 else shown
 
 
-def _first_line(error: BaseException) -> str:
+def first_line(error: BaseException) -> str:
+    """Return what a library says, for a message: its first line, without the full stop."""
     return str(error).strip().partition("\n")[0].rstrip(".")

@@ -249,7 +249,7 @@ def test_unusable_data_is_named_and_nothing_is_written(run, items, tmp_path, cas
 
 
 BAD_FILES = {
-    "text.csv": (b"a,colour,label\n1,red,0\n2,blue,1\n", "colour (string)"),
+    "text.csv": (b"colour,label\nred,0\nblue,1\n", "numeric columns for the vectors, but has none"),
     "empty.csv": (b"", "Empty CSV file"),
     "labels.csv": (
         b"a,b,label\n1,2,x\n2,3,\n4,2,x\n3,1,\n",
@@ -259,7 +259,7 @@ BAD_FILES = {
     "header.csv": (b"a,b,label\n", "must have at least one row, but has none"),
     "empty.npz": (b"", "but is empty"),
     "other.npz": (b"not an archive", "must be a NumPy .npz file"),
-    "other.txt": (b"1 2 3", "must be a .npz, .npy, .parquet or .csv file, got '.txt'"),
+    "other.txt": (b"1 2 3", ".csv, .tsv or .jsonl file, got '.txt'"),
 }
 
 

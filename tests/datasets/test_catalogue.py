@@ -30,7 +30,7 @@ def test_an_unknown_name_is_answered_with_the_nearest_one_and_with_paths():
         "Unknown data set 'cifar-10'. Did you mean 'cifar10'? "
         "Known: cifar10, cifar10-deep, corel5k, corel5k-deep, corel5k-tags, corel5k-variants, "
         "digits, digits-words, fashion-mnist, fashion-products, nus-wide, titles, wikipedia. "
-        "A path to a .npz, .npy, .parquet or .csv file works, too."
+        "A path to a .npz, .npy, .parquet, .arrow, .feather, .csv, .tsv or .jsonl file works, too."
     )
 
 
@@ -40,11 +40,17 @@ def test_a_missing_file_is_named(tmp_path):
         load(path)
 
 
-def test_a_folder_is_not_a_file(tmp_path):
+def test_an_empty_folder_is_no_table(tmp_path):
     path = tmp_path / "mine.npy"
     path.mkdir()
-    with pytest.raises(InvalidInputError, match="There is no file"):
+    with pytest.raises(InvalidInputError, match="must hold the parts of a table, but has no files"):
         load(path)
+
+
+def test_a_folder_of_parts_is_a_data_set(tmp_path):
+    for part in (1, 0):
+        np.save(tmp_path / f"part-{part}.npy", np.full((2, 3), part, dtype=np.float32))
+    assert load(tmp_path).vectors[:, 0].tolist() == [0, 0, 1, 1]
 
 
 @pytest.mark.parametrize("name", ["mine.txt", "mine"])
@@ -52,7 +58,7 @@ def test_another_ending_is_answered_with_the_endings_that_are_read(tmp_path, nam
     path = tmp_path / name
     path.write_text("1 2 3", encoding="utf-8")
     with pytest.raises(
-        InvalidInputError, match=rf"{name} must be a \.npz, \.npy, \.parquet or \.csv file"
+        InvalidInputError, match=rf"{name} must be a \.npz, \.npy, .* \.tsv or \.jsonl file"
     ):
         load(path)
 
@@ -71,7 +77,7 @@ def test_a_path_may_start_at_home(tmp_path, monkeypatch):
     assert len(load("~/mine.npy")) == 2
 
 
-@pytest.mark.parametrize("option", ["labels", "ids"])
+@pytest.mark.parametrize("option", ["labels", "ids", "text", "delimiter"])
 def test_a_named_data_set_has_its_own_labels_and_ids(option):
     with pytest.raises(InvalidInputError, match=r"data set 'digits' has its own"):
         load("digits", **{option: "mine"})

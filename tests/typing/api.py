@@ -22,7 +22,7 @@ from kinhash import (
     rerank,
 )
 from kinhash.codes import StoredCodes
-from kinhash.datasets import DATASETS, Dataset, Split
+from kinhash.datasets import DATASETS, Batch, Dataset, Items, Split, open_items
 from kinhash.datasets import load as load_dataset
 from kinhash.encoders import Encoder
 from kinhash.errors import KinhashError, SearchTimeout
@@ -280,6 +280,13 @@ def datasets() -> Dataset:
     assert_type(data.labels, npt.NDArray[np.int64] | npt.NDArray[np.uint8] | None)
     assert_type(data.split(seed=0), Split)
     assert_type("digits" in DATASETS, bool)
+    items = open_items(path, features=["e*", "f*"], ids="sku", text="title", delimiter=";")
+    assert_type(items, Items)
+    assert_type(items.read(with_ids=False), Dataset)
+    for batch in items.batches(100):
+        assert_type(batch, Batch)
+        assert_type(batch.vectors, npt.NDArray[np.float32] | None)
+        assert_type(batch.texts, tuple[str, ...] | None)
     return data
 
 

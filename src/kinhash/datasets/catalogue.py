@@ -19,7 +19,7 @@ from kinhash.datasets.fashion_mnist import load_fashion_mnist
 from kinhash.datasets.fashion_products import load_fashion_products
 from kinhash.datasets.locations import data_root
 from kinhash.datasets.nus_wide import load_nus_wide
-from kinhash.datasets.user_files.reader import SUFFIXES, load_file
+from kinhash.datasets.user_files.reader import SUFFIXES, ending, load_file
 from kinhash.datasets.wikipedia import load_wikipedia
 from kinhash.errors import InvalidInputError, unknown_name
 from kinhash.progress import Progress
@@ -48,41 +48,52 @@ def load(
     name: str | os.PathLike[str],
     *,
     root: str | os.PathLike[str] | None = None,
-    features: str | None = None,
+    features: str | Sequence[str] | None = None,
     labels: str | None = None,
     ids: str | None = None,
+    text: str | None = None,
     modalities: Sequence[str] | None = None,
+    delimiter: str | None = None,
     progress: Progress | None = None,
 ) -> Dataset:
-    """Return a data set by its name, or the content of a file by its path.
+    """Return a data set by its name, or the content of a file or a folder of parts by its path.
 
     Named data sets are read from their published files; only "digits" and "digits-words" need
     none. Of a file, the vectors are, where `features` does not say otherwise,
 
     - .npz: the array `vectors`, or the only two-dimensional one;
     - .npy: the array, memory-mapped if it is float32;
-    - .parquet: the only list column, or else all numeric columns in their order;
-    - .csv: all numeric columns in their order; the first line holds the columns' names.
+    - .parquet, .arrow, .feather, .jsonl: the only column of lists, or else all numeric columns in
+      their order;
+    - .csv, .tsv: all numeric columns in their order; the first line holds the columns' names.
+
+    Other columns are left alone. A numeric column that looks like an id, a price or a date brings
+    a warning.
 
     Args:
-        name: One of `DATASETS`, or a path that ends in .npz, .npy, .parquet or .csv.
+        name: One of `DATASETS`, or a path with such an ending; text files and .npy also with .gz
+            after it; or a folder of files with one ending and the same columns.
         root: The folder of the data sets; by default `$KINHASH_DATA` or else `~/.cache/kinhash`.
         features: Of a data set, the kind of features, such as "gist" or "pixels"; of a file, the
-            array or list column that holds the vectors.
+            array or list column that holds the vectors, or the numeric columns that they are made
+            of: names or patterns such as "e*", separated by commas or as a list.
         labels: Of a file, the array or column that holds the labels; by default `label` or
             `labels`, if it is there. Text becomes class numbers in alphabetical order.
-        ids: Likewise the items' numbers; by default `id` or `ids`.
+        ids: Likewise the items' ids, whole numbers or strings; by default `id` or `ids`.
+        text: Likewise texts. If it is given and `features` is not, no vectors are read.
         modalities: Their names, if several kinds of vectors or texts are wanted. Of a data set,
             those to keep; of an .npz file arrays, one-dimensional ones of strings for texts; of a
             table columns: of text, of lists, or numbers called `image_0`, `image_1`, ... for
-            "image". A single one may also be the vectors of data that has nothing of that name.
+            "image". `features` and `text` name the columns of one without columns of its name,
+            and a single one may also be the vectors of data that has nothing of that name.
+        delimiter: What separates the cells of a .csv or .tsv file, if not comma or tab.
         progress: Called with (items done, items in all) while features are extracted.
 
     Raises:
         InvalidInputError: The name is unknown, a file is missing or malformed, or an option does
             not apply.
-        MissingExtraError: A .csv or .parquet file is to be read and pyarrow is not installed, or
-            photographs and Pillow is not.
+        MissingExtraError: A table is to be read and pyarrow is not installed, or photographs and
+            Pillow is not.
 
     Example:
         >>> data = load("digits")
@@ -90,19 +101,33 @@ def load(
         (1797, 64)
     """
     if isinstance(name, str) and name in DATASETS:
-        if labels is not None or ids is not None:
+        of_files = {"labels": labels, "ids": ids, "text": text, "delimiter": delimiter}
+        given = next((option for option, value in of_files.items() if value is not None), None)
+        if given is not None:
             raise InvalidInputError(
-                f"`labels` and `ids` choose columns of a file; data set {name!r} has its own."
+                f"`{given}` is about the columns of a file; data set {name!r} has its own."
+            )
+        if features is not None and not isinstance(features, str):
+            raise InvalidInputError(
+                f"`features` must name one kind of features of data set {name!r}, got {features!r}."
             )
         found = DATASETS[name](data_root(root), features, progress)
         return found if modalities is None else with_modalities(found, modalities)
     path = Path(name).expanduser()
-    if path.suffix.lower() in SUFFIXES:
+    if ending(path) is not None or path.is_dir():
         if root is not None:
             raise InvalidInputError(
                 f"`root` is the folder of the named data sets; give the whole path of {path}."
             )
-        return load_file(path, features=features, labels=labels, ids=ids, modalities=modalities)
+        return load_file(
+            path,
+            features=features,
+            labels=labels,
+            ids=ids,
+            text=text,
+            modalities=modalities,
+            delimiter=delimiter,
+        )
     if path.suffix or path.is_file():
         raise InvalidInputError(f"{path} must be a {_SUFFIX_LIST} file, got {path.suffix!r}.")
     unknown = unknown_name("data set", str(name), DATASETS)

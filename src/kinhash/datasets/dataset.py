@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from kinhash.arrays import Array
 from kinhash.errors import InvalidInputError, unknown_name
 
 N_TRAIN_PER_CLASS, N_QUERY_PER_CLASS = 200, 100  # the paper's, on CIFAR-10
@@ -42,7 +43,8 @@ class Dataset:
         labels: `(n,)` int64 class numbers, or `(n, n_labels)` uint8 of 0 and 1, or None.
         images: `(n, h, w)` or `(n, h, w, 3)`, uint8, or None.
         names: One name per class, `names[label]`, or per column of a 0/1 matrix; or None.
-        ids: `(n,)` int64, the caller's own numbers of the items; or None.
+        ids: `(n,)`, the caller's own ids of the items: int64, or an object array of strings; or
+            None.
         texts: One text per item, such as a title or tags with spaces between; or None.
         attributes: What else is known, by name: arrays with one row per item; or None.
         modalities: Several kinds of vectors, sparse matrices or texts of the same items, by name,
@@ -64,7 +66,7 @@ class Dataset:
     labels: npt.NDArray[np.int64] | npt.NDArray[np.uint8] | None = None
     images: npt.NDArray[np.uint8] | None = None
     names: tuple[str, ...] | None = None
-    ids: npt.NDArray[np.int64] | None = None
+    ids: Array | None = None
     texts: tuple[str, ...] | None = None
     attributes: Mapping[str, npt.NDArray[Any]] | None = None
     modalities: Mapping[str, Modality] | None = None
@@ -77,7 +79,7 @@ class Dataset:
         if self.images is not None:
             _check_array("images", self.images, np.uint8, "(n, h, w) or (n, h, w, 3)", (3, 4))
         if self.ids is not None:
-            _check_array("ids", self.ids, np.int64, "(n,)", (1,))
+            _check_ids(self.ids)
         content, known = self._content(), {"labels": self.labels, "ids": self.ids}
         known |= {f"attributes[{name!r}]": one for name, one in (self.attributes or {}).items()}
         if not content:
@@ -250,6 +252,15 @@ def _check_vectors(vectors: npt.NDArray[np.float32]) -> None:
         raise InvalidInputError(
             f"`vectors` must have at least one row and one column, got {vectors.shape}."
         )
+
+
+def _check_ids(ids: Array) -> None:
+    if isinstance(ids, np.ndarray) and ids.dtype == object and ids.ndim == 1:
+        wrong = next((one for one in ids.tolist() if type(one) is not str), None)
+        if wrong is None:
+            return
+        raise InvalidInputError(f"`ids` must be int64 or strings, got {wrong!r} among objects.")
+    _check_array("ids", ids, np.int64, "(n,)", (1,))
 
 
 def _check_array(

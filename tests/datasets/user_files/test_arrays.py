@@ -1,3 +1,4 @@
+import gzip
 import io
 import zipfile
 
@@ -6,6 +7,7 @@ import pytest
 
 from kinhash.datasets import load
 from kinhash.datasets.user_files.arrays import read_arrays
+from kinhash.datasets.user_files.reader import open_items
 from kinhash.errors import InvalidInputError
 
 VECTORS = np.arange(12, dtype=np.float32).reshape(4, 3)
@@ -61,6 +63,62 @@ def test_the_only_matrix_is_the_vectors_whatever_its_name(tmp_path):
     assert data.labels.dtype == np.uint8
 
 
+def test_ids_may_be_strings_and_nothing_about_them_can_be_wrong_where_they_are_not_wanted(tmp_path):
+    path = npz(tmp_path, vectors=VECTORS, ids=np.array(["b", "a", "007", "x"]))
+    assert load(path).ids.tolist() == ["b", "a", "007", "x"]
+    path = npz(tmp_path, vectors=VECTORS, ids=np.array([1.5, 2, 3, 4]))
+    assert open_items(path).read(with_ids=False).ids is None
+
+
+def test_texts_are_an_array_of_strings(tmp_path):
+    path = npz(tmp_path, vectors=VECTORS, title=np.array(["a", "", "c", "d"]))
+    data = load(path, text="title", features="vec*")
+    assert data.texts == ("a", "", "c", "d")
+    np.testing.assert_array_equal(data.vectors, VECTORS)
+    assert load(path, text="title").vectors is None
+    with pytest.raises(InvalidInputError, match=r"`vectors` in .* must hold texts, strings of"):
+        load(path, text="vectors")
+
+
+def test_a_pattern_must_match_one_array(tmp_path):
+    path = npz(tmp_path, e0=VECTORS, e1=VECTORS)
+    with pytest.raises(InvalidInputError, match=r"`features` matches several arrays .* e0, e1\."):
+        load(path, features="e*")
+
+
+def test_batches_are_the_rows_in_order(tmp_path):
+    path = npz(tmp_path, vectors=VECTORS, ids=np.array([4, 3, 2, 1]), labels=np.array([np.nan] * 4))
+    items = open_items(path)
+    batches = list(items.batches(3))  # labels are not read
+    assert [(batch.first_row, len(batch), batch.ids.tolist()) for batch in batches] == [
+        (0, 3, [4, 3, 2]),
+        (3, 1, [1]),
+    ]
+    np.testing.assert_array_equal(np.concatenate([one.vectors for one in batches]), VECTORS)
+    assert items.columns.features == ("vectors",)
+    assert (items.columns.labels, items.columns.ids, items.columns.left) == ("labels", "ids", ())
+
+
+def test_batches_of_an_npy_file_are_converted_one_by_one(tmp_path):
+    items = open_items(npy(tmp_path, VECTORS.astype(np.float64)))
+    first = next(items.batches(3))
+    assert (first.vectors.dtype, first.vectors.shape, items.n_rows) == (np.float32, (3, 3), 4)
+    assert isinstance(items.arrays[0], np.memmap)
+
+
+def test_a_compressed_npy_file_is_read(tmp_path):
+    path = tmp_path / "mine.npy.gz"
+    with gzip.open(path, "wb") as file:
+        np.save(file, VECTORS)
+    np.testing.assert_array_equal(load(path).vectors, VECTORS)
+    path.write_bytes(path.read_bytes()[:-20])
+    with pytest.raises(InvalidInputError, match=r"mine\.npy\.gz cannot be read: .*end"):
+        load(path)
+    path.write_bytes(gzip.compress(b"a,b"))
+    with pytest.raises(InvalidInputError, match=r"must be a NumPy \.npy file, but starts with"):
+        load(path)
+
+
 def test_arrays_can_be_chosen_by_name(tmp_path):
     path = npz(tmp_path, image=VECTORS, text=-VECTORS, kind=np.arange(4), number=np.arange(4) + 5)
     data = load(path, features="text", labels="kind", ids="number")
@@ -81,7 +139,7 @@ def test_an_archive_without_a_matrix_is_refused(tmp_path):
 
 @pytest.mark.parametrize("option", ["features", "labels", "ids"])
 def test_a_name_that_is_not_there_is_answered_with_those_that_are(tmp_path, option):
-    with pytest.raises(InvalidInputError, match=f"`{option}` must name one of a, b in .*'c'"):
+    with pytest.raises(InvalidInputError, match=rf"`{option}` 'c' is no array of .*: a, b\."):
         load(npz(tmp_path, a=VECTORS, b=np.arange(4)), **{option: "c"})
 
 
@@ -143,7 +201,7 @@ def test_impossible_labels_are_refused(tmp_path, labels, message):
         load(npz(tmp_path, vectors=VECTORS, labels=labels))
 
 
-@pytest.mark.parametrize("ids", [np.array(["a"] * 4), np.array([0.5] * 4), np.zeros((4, 1))])
+@pytest.mark.parametrize("ids", [np.array([0.5] * 4), np.zeros((4, 1)), np.full((4, 1), "a")])
 def test_impossible_ids_are_refused(tmp_path, ids):
     with pytest.raises(InvalidInputError, match=r"`ids` in .*mine\.npz must hold .*whole number"):
         load(npz(tmp_path, vectors=VECTORS, ids=ids))

@@ -8,33 +8,11 @@ from kinhash.datasets.user_files.fields import (
     as_modality,
     as_vectors,
     check_paired,
-    choose,
     first_vectors,
 )
 from kinhash.errors import InvalidInputError
 
 FILE = "items.npz"
-
-
-def test_a_role_goes_to_the_name_asked_for_or_the_usual_one():
-    found = ["label", "x", "y"]
-    assert choose("labels", "y", ("label", "labels"), found, FILE) == "y"
-    assert choose("labels", None, ("label", "labels"), found, FILE) == "label"
-    assert choose("ids", None, ("id", "ids"), found, FILE) is None
-
-
-@pytest.mark.parametrize(
-    ("asked", "found", "message"),
-    [
-        ("z", ["x", "y"], "`labels` must name one of x, y in items.npz, got 'z'"),
-        ("z", [], "`labels` must name one of nothing in items.npz, got 'z'"),
-        (None, ["label", "labels"], "items.npz has label and labels, of which only one"),
-        ("x", ["x", "x"], "items.npz has x and x, of which only one"),
-    ],
-)
-def test_a_role_that_cannot_be_given_is_said(asked, found, message):
-    with pytest.raises(InvalidInputError, match=message):
-        choose("labels", asked, ("label", "labels"), found, FILE)
 
 
 def test_vectors_are_float32_and_not_copied_if_they_are():
@@ -86,11 +64,17 @@ def test_ids_are_whole_numbers_of_64_bits():
     for array, message in (
         (np.array([2**63], np.uint64), "got 9223372036854775808 in row 0"),
         (np.array([1.0, np.nan]), "got nan in row 1"),
-        (np.array([[1]]), r"one whole number per item, got int64 of shape \(1, 1\)"),
-        (np.array(["7"]), "one whole number per item, got <U1"),
+        (np.array([[1]]), r"one whole number or text per item, got int64 of shape \(1, 1\)"),
+        (np.array([1j]), "one whole number or text per item, got complex128"),
     ):
         with pytest.raises(InvalidInputError, match=message):
             as_ids(array, FILE)
+
+
+def test_ids_may_be_strings():
+    for array in (np.array(["007", "x"]), np.array([b"007", b"x"])):
+        found = as_ids(array, FILE)
+        assert (found.dtype, found.tolist()) == (object, ["007", "x"])
 
 
 def test_images_are_bytes():

@@ -1,6 +1,6 @@
 """How a user's arrays become the fields of a `Dataset`, and what is said when they cannot."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -9,40 +9,26 @@ import numpy.typing as npt
 from kinhash.arrays import Array
 from kinhash.errors import InvalidInputError
 from kinhash.labels import check_complete, missing_rows
+from kinhash.tables import whole_numbers
 
 Labels = npt.NDArray[np.int64] | npt.NDArray[np.uint8]
 Modality = npt.NDArray[np.float32] | tuple[str, ...]  # vectors or texts
 
 
-def choose(
-    option: str, asked: str | None, usual: Sequence[str], found: Sequence[str], source: str
-) -> str | None:
-    """Return the name among `found` that plays a role: the one asked for, or the usual one.
+def as_vectors(
+    array: Array, source: str, *, shape: tuple[int, ...] | None = None
+) -> npt.NDArray[np.float32]:
+    """Return numbers of shape (n, d) as float32; float32 itself is not copied.
 
-    Raises:
-        InvalidInputError: The name asked for is not there, or several usual ones are, or the same
-            name is there twice.
+    Args:
+        array: The numbers.
+        source: What messages call them.
+        shape: What messages say of an array of which this is a part.
     """
-    matching = [name for name in found if name in (usual if asked is None else (asked,))]
-    if asked is not None and not matching:
-        raise InvalidInputError(
-            f"`{option}` must name one of {', '.join(found) or 'nothing'} in {source}, "
-            f"got {asked!r}."
-        )
-    if len(matching) > 1:
-        raise InvalidInputError(
-            f"{source} has {' and '.join(matching)}, of which only one can be the {option}. "
-            f"Name it with `{option}`, or rename the other."
-        )
-    return matching[0] if matching else None
-
-
-def as_vectors(array: Array, source: str) -> npt.NDArray[np.float32]:
-    """Return numbers of shape (n, d) as float32; float32 itself is not copied."""
     if array.ndim != 2 or array.dtype.kind not in "fiub" or 0 in array.shape:
         raise InvalidInputError(
             f"{source} must hold numbers of shape (n, d), n and d at least 1, "
-            f"got {array.dtype} of shape {array.shape}."
+            f"got {array.dtype} of shape {shape or array.shape}."
         )
     # A value too large for float32 becomes infinite: whoever uses the vectors names its row.
     with np.errstate(over="ignore"):
@@ -76,19 +62,29 @@ def as_labels(array: Array, source: str) -> tuple[Labels, tuple[str, ...] | None
     if array.dtype.kind in "UST":
         names, numbers = np.unique(array, return_inverse=True)
         return numbers.astype(np.int64), tuple(str(name) for name in names)
-    return _whole_numbers(array, source), None
+    return whole_numbers(array, source), None
 
 
 def as_modality(array: Array, source: str) -> Modality:
     """Return numbers of shape (n, d) as float32, or strings of shape (n,) as texts."""
     if array.ndim == 1 and array.dtype.kind in "UST":
-        return tuple(str(text) for text in _decoded(array, source))
+        return as_texts(array, source)
     if array.ndim != 2 or array.dtype.kind not in "fiub":
         raise InvalidInputError(
             f"{source} must hold vectors, numbers of shape (n, d), or texts, strings of shape "
             f"(n,), got {array.dtype} of shape {array.shape}."
         )
     return as_vectors(array, source)
+
+
+def as_texts(array: Array, source: str) -> tuple[str, ...]:
+    """Return strings of shape (n,)."""
+    if array.ndim != 1 or array.dtype.kind not in "UST":
+        raise InvalidInputError(
+            f"{source} must hold texts, strings of shape (n,), got {array.dtype} of shape "
+            f"{array.shape}."
+        )
+    return tuple(str(text) for text in _decoded(array, source))
 
 
 def check_paired(modalities: Mapping[str, Any], source: str) -> None:
@@ -117,28 +113,16 @@ def _decoded(array: Array, source: str) -> Array:
         raise InvalidInputError(f"{source} must hold text in UTF-8: {error}.") from error
 
 
-def as_ids(array: Array, source: str) -> npt.NDArray[np.int64]:
-    """Return whole numbers of shape (n,) as int64."""
+def as_ids(array: Array, source: str) -> Array:
+    """Return whole numbers of shape (n,) as int64, or strings as an object array."""
+    if array.ndim == 1 and array.dtype.kind in "UST":
+        return np.array([*as_texts(array, source), None], dtype=object)[:-1]
     if array.ndim != 1 or array.dtype.kind not in "fiu":
         raise InvalidInputError(
-            f"{source} must hold one whole number per item, "
+            f"{source} must hold one whole number or text per item, "
             f"got {array.dtype} of shape {array.shape}."
         )
-    return _whole_numbers(array, source)
-
-
-def _whole_numbers(array: Array, source: str) -> npt.NDArray[np.int64]:
-    if array.dtype.kind == "f":
-        is_whole = np.isfinite(array) & (array == np.floor(array)) & (np.abs(array) < 2.0**53)
-    else:
-        is_whole = np.asarray(array <= np.iinfo(np.int64).max)
-    if not is_whole.all():
-        row = int(np.argmin(is_whole))
-        raise InvalidInputError(
-            f"{source} must hold whole numbers that fit into 64 bits, "
-            f"got {array[row]} in row {row}."
-        )
-    return array.astype(np.int64)
+    return whole_numbers(array, source)
 
 
 def as_images(array: Array, source: str) -> npt.NDArray[np.uint8]:
