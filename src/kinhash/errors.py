@@ -61,6 +61,10 @@ class LargeGroupWarning(UserWarning):
     """A group of duplicates holds so many items that they hardly are all alike."""
 
 
+class UntestedVersionWarning(UserWarning):
+    """A database or another engine has a version that the tests have not run with."""
+
+
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> InvalidInputError:
     """Return the error for a name that is not in `known`, with the nearest known one."""
     names = sorted(known)

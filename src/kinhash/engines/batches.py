@@ -1,4 +1,4 @@
-"""Arrow batches of vectors in, batches with the columns of their codes out; needs pyarrow."""
+"""Arrow batches: of vectors in, with the columns of their codes out; needs pyarrow."""
 
 import contextlib
 import os
@@ -6,18 +6,23 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from kinhash import tables
 from kinhash.arguments import check_integer
-from kinhash.arrays import Floats
-from kinhash.codes import Codes
+from kinhash.arrays import Array, Floats
+from kinhash.codes import Codes, StoredCodes
 from kinhash.encoders import Encoder
 from kinhash.encoders.vectors import check_finite
 from kinhash.engines.layout import Layout
 from kinhash.errors import InvalidInputError, NotFittedError
+from kinhash.index.hamming import HammingIndex
 from kinhash.storage import atomic, check_is_file
 
 # pyarrow has no types
 ArrowBatch = Any
+ArrowReader = Any
 ArrowSchema = Any
 
 BATCH_ROWS = 2**16  # of a file: few enough to hold many at once, enough for all threads
@@ -146,7 +151,7 @@ def encode_parquet(
     check_integer("batch_rows", batch_rows, 1)
     encoder = encoder_of(model)
     vectors = [vector] if isinstance(vector, str) else list(vector)
-    paths = _parts(Path(source))
+    paths = parquet_files(Path(source))
     with _opened(paths[0]) as file:
         schema = file.schema_arrow
     encoded = encoded_schema(encoder, schema, vector=vectors, keep=keep)
@@ -159,6 +164,46 @@ def encode_parquet(
             writer.write_batch(batch)
             n_rows += batch.num_rows
     return n_rows
+
+
+def code_reader(
+    items: Codes | StoredCodes | HammingIndex, ids: npt.ArrayLike | None = None
+) -> ArrowReader:
+    """Return a `pyarrow.RecordBatchReader` of ids and codes: `id`, then the columns of `Layout`.
+
+    Args:
+        items: Codes, what `kinhash.load` gives of a file of codes, or an index.
+        ids: Of `Codes`: integers or strings; 0, 1, 2, ... by default.
+
+    Raises:
+        InvalidInputError: There are not as many ids as codes, or the items have their own.
+    """
+    pa = tables.arrow()
+    own = getattr(items, "ids", None)
+    if ids is not None and not isinstance(items, Codes):
+        raise InvalidInputError("`ids` go with codes alone; these items have their own.")
+    like = items.codes if isinstance(items, StoredCodes) else items
+    n = len(like)
+    given = np.arange(n) if ids is None and own is None else np.asarray(own if ids is None else ids)
+    if given.shape != (n,):
+        raise InvalidInputError(f"`ids` must be one for each of the {n} codes, got {given.shape}.")
+    layout = Layout.of(like)
+    kind = pa.int64() if given.dtype.kind in "iu" else pa.string()
+    fields = [pa.field("id", kind), *(pa.field(name, pa.int64()) for name in layout.columns)]
+    schema = pa.schema(fields, metadata=layout.metadata())
+    return pa.RecordBatchReader.from_batches(schema, _code_batches(schema, like, given, layout))
+
+
+def _code_batches(
+    schema: ArrowSchema, items: Codes | HammingIndex, ids: Array, layout: Layout
+) -> Iterator[ArrowBatch]:
+    pa = tables.arrow()
+    for start in range(0, len(ids), BATCH_ROWS):
+        own = ids[start : start + BATCH_ROWS]
+        codes = items.codes(own) if isinstance(items, HammingIndex) else items[start:][: len(own)]
+        arrays = [pa.array(own, schema.field("id").type)]
+        arrays += [pa.array(column) for column in layout.arrays(codes).values()]
+        yield pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
 def encoder_of(model: object) -> Encoder:
@@ -233,7 +278,12 @@ def _batch(schema: ArrowSchema, kept: list[Any], codes: Codes | None) -> ArrowBa
     return pa.RecordBatch.from_arrays([*kept, *words], schema=schema)
 
 
-def _parts(source: Path) -> list[Path]:
+def parquet_files(source: Path) -> list[Path]:
+    """Return a Parquet file itself, or those in a folder in the order of their names.
+
+    Raises:
+        InvalidInputError: There is no such file, or none in the folder.
+    """
     if not source.is_dir():
         check_is_file(source)
         return [source]

@@ -80,13 +80,13 @@ def join(
         left_codes AS MATERIALIZED (
           SELECT MIN(id) AS code, w0, COUNT(*) AS n_items
           FROM items
-          WHERE w0 IS NOT NULL
+          WHERE id IS NOT NULL AND w0 IS NOT NULL
           GROUP BY w0
         ),
         right_codes AS MATERIALIZED (
           SELECT MIN(id) AS code, w0, COUNT(*) AS n_items
           FROM others
-          WHERE w0 IS NOT NULL
+          WHERE id IS NOT NULL AND w0 IS NOT NULL
           GROUP BY w0
         )
         SELECT x.code AS left_code, q.code AS right_code, 0 AS distance

@@ -69,6 +69,20 @@ def distinct_codes(layout: Layout, items: str, id_column: str) -> str:
     )
 
 
+def misfits(layout: Layout, items: str) -> str:
+    """Return the SELECT of how many rows have bits that no code of this layout has."""
+    unused = dict.fromkeys(layout.columns, 2**64 - 1)
+    for word, bit in layout.bits:
+        unused[f"w{word}"] ^= 1 << bit
+    for bit in range(layout.n_rank_bits):
+        unused[f"r{bit // 64}"] ^= 1 << bit % 64
+    wrong = [f"({name} & {literal(mask)}) <> 0" for name, mask in unused.items() if mask]
+    if layout.signed:  # an entry that is +1 and -1 at once
+        n_words = len(layout.words) // 2
+        wrong += [f"(w{i} & w{n_words + i}) <> 0" for i in range(n_words)]
+    return f"SELECT COUNT(*) FROM {items} WHERE {' OR '.join(wrong) or '1 = 0'}"
+
+
 def _known(columns: Sequence[str]) -> str:
     return " AND ".join(f"{name} IS NOT NULL" for name in columns)
 
