@@ -5,13 +5,11 @@ two different codes, each pair once. What comes out has a row for each code that
 and `representative`, the code that stands for its group.
 """
 
-from typing import Literal, Protocol
+from typing import Protocol
 
 from kinhash.arguments import check_choice
 from kinhash.engines.text import checked_name
-
-Linkage = Literal["star", "connected"]
-LINKAGES = ("star", "connected")
+from kinhash.linkage import LINKAGES, Linkage
 
 
 class Tables(Protocol):

@@ -15,6 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal, Self
 
+import numpy as np
 import numpy.typing as npt
 
 from kinhash import tables
@@ -25,6 +26,7 @@ from kinhash.engines.layout import Layout
 from kinhash.engines.versions import check_version
 from kinhash.errors import InvalidInputError, MissingExtraError
 from kinhash.index.hamming import HammingIndex
+from kinhash.linkage import LINKAGES, Linkage, warn_if_large
 
 Connection = Any  # duckdb.DuckDBPyConnection; duckdb is an extra, and types must not need it
 Relation = Any  # duckdb.DuckDBPyRelation
@@ -197,7 +199,7 @@ def group_duplicates(
     items: Source,
     *,
     radius: int = 0,
-    linkage: components.Linkage = "star",
+    linkage: Linkage = "star",
     layout: Layout | None = None,
     id: str = "id",  # noqa: A002 - the column's name
 ) -> Relation:
@@ -222,7 +224,7 @@ def group_duplicates(
     Raises:
         InvalidInputError: As `radius_join`, or memory and disk are too small.
     """
-    check_choice("linkage", linkage, components.LINKAGES)
+    check_choice("linkage", linkage, LINKAGES)
     text.checked_radius(radius)
     opened = _opened(connection, items, id)
     layout = _checked_layout(connection, [opened], layout)
@@ -235,7 +237,12 @@ def group_duplicates(
         members = sql.members(layout, items=opened.name, codes=codes, chosen=chosen, id=id)
         groups = steps.named("groups")
         steps.create(groups, members)
+        sizes = f"SELECT COUNT(*) AS size FROM {groups} GROUP BY group_id"
+        largest = steps.number(f"SELECT COALESCE(MAX(size), 0) FROM ({sizes})")
+        n_items = steps.number(f"SELECT COALESCE(SUM(n_items), 0) FROM {codes}")
         steps.keep(groups)
+    warn_if_large(np.array([largest]), n_items)
+    with _told():
         return connection.sql(f"SELECT * FROM {groups} ORDER BY group_id, keep DESC, id")
 
 
