@@ -76,8 +76,12 @@ def test_a_batch_without_rows_stays_one(X, model):
 @pytest.mark.parametrize(
     ("change", "options", "message"),
     [
-        ({}, {"vector": "Embedding"}, "`vector` names 'Embedding'.*Did you mean 'embedding'"),
-        ({}, {"keep": ["price"]}, "`keep` names 'price', and there is no such column"),
+        (
+            {},
+            {"vector": "Embedding"},
+            "`vector` 'Embedding' is no column.*Did you mean 'embedding'",
+        ),
+        ({}, {"keep": ["price"]}, "`keep` 'price' is no column"),
         ({"embedding": pa.array(["x"] * 50)}, {}, "`embedding` must hold .* got string"),
         ({"embedding": pa.array([[1.0]] * 50)}, {}, "`embedding` must have 6 numbers .* got 1"),
         ({"w1": pa.array(range(50))}, {}, "two columns `w1`: the codes take w0, w1"),

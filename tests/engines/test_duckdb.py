@@ -153,7 +153,7 @@ def test_what_says_how_long_codes_are(connection, codes, tmp_path):
             {"layout": Layout(3)},
             "1 of its rows have other bits",
         ),
-        ({"sku": "1", "w0": "1::BIGINT"}, {}, "`id` names 'id', and there is no such column"),
+        ({"sku": "1", "w0": "1::BIGINT"}, {}, "`id` 'id' is no column"),
         ({"id": "1", "w0": "1::BIGINT"}, {"radius": -1}, "`radius` must be an integer of at least"),
         ({"id": "1", "w0": "1::BIGINT"}, {"left": "goods"}, "DuckDB: .*goods does not exist"),
         ({"id": "1", "w0": "1::BIGINT"}, {"left": "a b"}, "`items` must be a plain SQL name"),

@@ -304,8 +304,7 @@ def _opened(path: Path) -> Iterator[Any]:
         with pq.ParquetFile(path, pre_buffer=False, buffer_size=2**20) as file:
             yield file
     except (pa.ArrowException, OSError) as error:
-        reason = str(error).strip().partition("\n")[0].rstrip(".")
-        raise InvalidInputError(f"{path} cannot be read: {reason}.") from error
+        raise InvalidInputError(f"{path} cannot be read: {tables.first_line(error)}.") from error
 
 
 def _batches(paths: Sequence[Path], columns: Sequence[Any], n_rows: int) -> Iterator[ArrowBatch]:

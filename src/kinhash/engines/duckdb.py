@@ -333,7 +333,9 @@ def _layout_of_files(source: Source) -> Layout | None:
         try:
             found[Layout.from_metadata(pq.read_schema(path).metadata)] = path
         except (pa.ArrowException, OSError) as error:
-            raise InvalidInputError(f"{path} cannot be read: {_first_line(error)}.") from error
+            raise InvalidInputError(
+                f"{path} cannot be read: {tables.first_line(error)}."
+            ) from error
     if len(found) > 1:
         told = " and ".join(f"{layout} in {path.name}" for layout, path in found.items())
         raise InvalidInputError(
@@ -435,12 +437,8 @@ def _told() -> Iterator[None]:
         yield
     except module.OutOfMemoryException as error:
         raise InvalidInputError(
-            f"DuckDB ran out of memory or of space to spill to: {_first_line(error)}. Raise "
+            f"DuckDB ran out of memory or of space to spill to: {tables.first_line(error)}. Raise "
             "`memory_limit`, or give a `folder` with more space."
         ) from error
     except module.Error as error:
-        raise InvalidInputError(f"DuckDB: {_first_line(error)}.") from error
-
-
-def _first_line(error: BaseException) -> str:
-    return str(error).strip().partition("\n")[0].rstrip(".")
+        raise InvalidInputError(f"DuckDB: {tables.first_line(error)}.") from error
