@@ -194,6 +194,33 @@ def test_nested_codes_come_back_from_words_pickles_copies_and_files(tmp_path_fac
         assert not other.rank_words.flags.writeable
 
 
+@given(st.lists(st.text(min_size=1).filter(lambda name: "\0" not in name), unique=True))
+def test_strings_come_back_from_files(tmp_path_factory, names):
+    names = [name for name in names if name.isprintable()]
+    path = tmp_path_factory.mktemp("codes") / "codes.kinhash"
+    codes = random_codes(len(names), 70)
+    codes.save(path, names)
+    stored = Codes.load(path)
+    assert stored.codes == codes
+    assert stored.ids.tolist() == names
+
+
+@pytest.mark.parametrize(
+    ("ids", "message"),
+    [
+        ([7, 8, 7], r"`ids` hold 7 twice, in rows 0 and 2\. Give each item an id of its own\."),
+        (["a", "b", "b"], r"`ids` hold 'b' twice, in rows 1 and 2"),
+        (["a", "b"], "`ids` must be one for each of 3 codes, got 2"),
+        (["a", "b", 3], "`ids` must be all integers or all strings, got 'a' in row 0 and 3 in"),
+        (["a", "b", ""], "`ids` must not be empty strings, got one in row 2"),
+    ],
+)
+def test_ids_that_do_not_fit_are_not_stored(tmp_path, ids, message):
+    with pytest.raises(InvalidInputError, match=message):
+        random_codes(3, 8).save(tmp_path / "codes.kinhash", ids)
+    assert not list(tmp_path.iterdir())
+
+
 def test_nested_codes_by_hand():
     codes = Codes.from_dense([[1, 0, -1]], signed=True, rank=[[0, 1, 1, 0, 0, 0, 0, 0, 1]])
     assert codes.words.tolist() == [[0b001, 0b100]]

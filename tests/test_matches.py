@@ -66,6 +66,19 @@ def test_arrays_are_read_only_and_the_callers_stay_writeable():
         array[0] = array[0]
 
 
+def test_ids_may_be_strings():
+    ids = np.array(["b", "a"], object)
+    for given in (ids, ["b", "a"], np.array(["b", "a"])):
+        matches = Matches([0, 2], given, [0, 1])
+        assert matches.ids.dtype == object
+        assert as_lists(matches) == [(["b", "a"], [0, 1])]
+        with pytest.raises(ValueError, match="read-only"):
+            matches.ids[0] = "c"
+    ids[0] = "c"
+    with pytest.raises(InvalidInputError, match="got None in row 1"):
+        Matches([0, 2], ["a", None], [0, 1])
+
+
 def test_rank_distances_are_there_if_they_were_computed(matches):
     assert matches.rank_distances is None
     ranks = np.array([3, 0, 7, 8, 1])

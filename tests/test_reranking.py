@@ -153,6 +153,25 @@ def test_equal_similarities_go_by_id(metric):
     assert ranked.ids.tolist() == [30, 40, 50]
 
 
+def test_items_may_be_called_by_strings():
+    vectors = np.array([[0, 1], [1, 0], [1, 0], [1, 1]], np.float32)
+    found = Matches([0, 3], ["a", "c", "b"], [0, 1, 2])
+    ranked = rerank(found, [[1, 0]], vectors, ids=["x", "c", "b", "a"])
+    assert ranked.ids.tolist() == ["c", "b", "a"]  # equal ones by their row
+    ranked = rerank(found, [[1, 0]], vectors, ids=["a", "b", "c", "x"], k=2)
+    assert ranked.ids.tolist() == ["b", "c"]
+    for ids, message in (
+        (None, "`matches` have strings as ids. Pass `ids`: which item each row of"),
+        ([1, 2, 3, 4], "`ids` must be strings, as the ids of `matches` are, got integers."),
+        (["a", "b", "d", "e"], "`ids` must hold the id of each match, but 'c' is not there."),
+        (["a", "b", "c", "a"], "`ids` hold 'a' twice, in rows 0 and 3."),
+    ):
+        with pytest.raises(InvalidInputError, match=re.escape(message)):
+            rerank(found, [[1, 0]], vectors, ids=ids)
+    with pytest.raises(InvalidInputError, match="must be integers, as the ids of `matches` are"):
+        rerank(Matches([0, 1], [3], [0]), [[1, 0]], vectors, ids=["a", "b", "c", "d"])
+
+
 def test_distances_of_the_codes_stay_with_their_items():
     found = Matches([0, 3, 3, 5], [1, 0, 2, 2, 1], [0, 1, 2, 3, 4], [9, 8, 7, 6, 5])
     vectors = np.array([[1, 0], [0, 1], [1, 1]], np.float32)
@@ -256,8 +275,8 @@ FOUND = Matches([0, 2], [0, 2], [0, 0])
         ({"metric": "cosin"}, "Unknown metric 'cosin'. Did you mean 'cosine'?"),
         ({"k": 0}, "`k` must be an integer of at least 1, got 0."),
         ({"n_threads": 0}, "`n_threads` must be an integer of at least 1, got 0."),
-        ({"ids": [0, 1]}, "`ids` must be an integer for each of 3 rows of `vectors`"),
-        ({"ids": [0, 1, 0]}, "`ids` hold 0 twice."),
+        ({"ids": [0, 1]}, "`ids` must be one for each of 3 rows of `vectors`, got 2."),
+        ({"ids": [0, 1, 0]}, "`ids` hold 0 twice, in rows 0 and 2."),
         ({"ids": [0, 1, 5]}, "`ids` must hold the id of each match, but 2 is not there."),
     ],
 )

@@ -90,7 +90,7 @@ def test_ids_and_the_encoder_are_kept_beside_codes(tmp_path, tiny_model, digits)
     assert stored.codes == codes
     assert stored.ids.tolist() == [9, 8, -7, 6, 5]
     assert stored.made_by == tiny_model.encoder_.fingerprint
-    with pytest.raises(InvalidInputError, match=r"each of 5 codes, got shape \(2,\)"):
+    with pytest.raises(InvalidInputError, match=r"each of 5 codes, got 2\."):
         codes.save(path, [1, 2])
     with pytest.raises(
         InvalidInputError, match="`ids` must fit into int64, got 9223372036854775812"
@@ -148,6 +148,13 @@ def test_codes_of_every_past_format_load_for_ever():
         assert codes == Codes.from_dense(bucket, signed=signed, rank=rng.integers(0, 2, (50, 70)))
         assert ids.tolist() == [7 * row - 100 for row in range(50)]
         assert made_by == "golden"
+
+
+def test_codes_whose_ids_are_strings_load_for_ever():
+    codes, ids, _ = Codes.load(GOLDEN / "v3" / "named-codes.kinhash")
+    # How they were made.
+    assert codes == Codes.from_dense(np.random.default_rng(3).integers(0, 2, (50, 30)))
+    assert ids.tolist() == [f"{'aß中🙂'[row % 4]}-{50 - row}" for row in range(50)]
 
 
 def test_a_file_of_format_1_has_no_entry_for_rank_bits(tmp_path):

@@ -30,13 +30,6 @@ AskedPlan plan_named(const std::string& name) {
     throw std::invalid_argument("Unknown structure '" + name + "'. Known: " + known + ".");
 }
 
-template <typename T>
-nb::object to_numpy(Vector<T>&& vector) {
-    auto* held = new Vector<T>(std::move(vector));
-    nb::capsule owner(held, [](void* p) noexcept { delete static_cast<Vector<T>*>(p); });
-    return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(held->data(), {held->size()}, owner));
-}
-
 // A segment over arrays. It holds their buffers, so that nobody can free or resize them.
 struct HeldSegment {
     Segment segment;

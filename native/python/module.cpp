@@ -17,6 +17,7 @@
 #include "python/linkage.hpp"
 #include "python/similarity.hpp"
 #include "python/stop.hpp"
+#include "python/texts.hpp"
 #include "runtime/dispatch.hpp"
 #include "runtime/threads.hpp"
 #include "structures/words.hpp"
@@ -300,5 +301,6 @@ NB_MODULE(_native, module) {
     bind_index(module);
     bind_linkage(module);
     bind_similarity(module);
+    bind_texts(module);
     if (const char* asked = std::getenv("KINHASH_ISA")) kinhash::use_kernels(asked);
 }

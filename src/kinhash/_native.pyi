@@ -76,6 +76,28 @@ def near_pairs(
     n_threads: int,
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]: ...
 
+LONGEST_TEXT: int
+MOST_TEXTS: int
+
+def encode_texts(values: list[Any]) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint64]]: ...
+def decode_texts(
+    texts: npt.NDArray[Any], starts: npt.NDArray[Any], numbers: npt.NDArray[Any]
+) -> list[str]: ...
+def take_texts(
+    texts: npt.NDArray[Any], starts: npt.NDArray[Any], numbers: npt.NDArray[Any]
+) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint64]]: ...
+def text_slots(
+    texts: npt.NDArray[Any], starts: npt.NDArray[Any]
+) -> tuple[npt.NDArray[np.uint32], int, int]: ...
+def find_texts(
+    texts: npt.NDArray[Any],
+    starts: npt.NDArray[Any],
+    slots: npt.NDArray[Any],
+    asked_texts: npt.NDArray[Any],
+    asked_starts: npt.NDArray[Any],
+    numbers: npt.NDArray[Any],
+) -> None: ...
+
 class NetworkEncoder:
     def __init__(
         self,

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from kinhash import _native, storage
 from kinhash.arrays import Array, Bytes, Integers, Words
 from kinhash.errors import FormatError, InvalidInputError
+from kinhash.ids import Texts, as_new_ids, check_table
 
 # How items are ordered: by distance, then rank distance; or by the sum of both.
 Order = Literal["nested", "total"]
@@ -280,12 +281,13 @@ class Codes:
 
         Args:
             path: The file.
-            ids: `(n,)` integers, the ids of the items; none are stored by default.
+            ids: `(n,)` different integers or strings, the ids of the items; none are stored by
+                default.
             made_by: The fingerprint of the encoder, against which a search can check its model.
 
         Raises:
-            InvalidInputError: The ids are not as many integers as there are codes, `made_by` is no
-                string, or the folder cannot be written.
+            InvalidInputError: The ids are not as many as there are codes, of another kind or not
+                different, `made_by` is no string, or the folder cannot be written.
         """
         if made_by is not None and not isinstance(made_by, str):
             raise InvalidInputError(
@@ -302,7 +304,7 @@ class Codes:
         if self.n_rank_bits:
             arrays["rank_words"] = self.rank_words
         if ids is not None:
-            arrays["ids"] = _checked_ids(ids, len(self))
+            arrays |= _ids_as_arrays(ids, len(self))
         storage.write(path, header, arrays)
 
     @staticmethod
@@ -398,7 +400,7 @@ class StoredCodes(NamedTuple):
     """Codes as a file holds them."""
 
     codes: Codes
-    ids: Integers | None  # (n,)
+    ids: Array | None  # (n,): int64 or str
     made_by: str | None  # fingerprint of the encoder
 
 
@@ -409,7 +411,7 @@ def stored_codes(header: dict[str, Any], arrays: dict[str, Array]) -> StoredCode
         FormatError: Something is missing or does not fit.
     """
     storage.check_names("entry", header, _ENTRIES)
-    storage.check_names("array", arrays, {"ids", "rank_words", "words"})
+    storage.check_names("array", arrays, {"id_starts", "id_texts", "ids", "rank_words", "words"})
     n_bits, signed = storage.value(header, "n_bits", int), storage.value(header, "signed", bool)
     n_rank_bits = storage.value({"n_rank_bits": 0, **header}, "n_rank_bits", int)
     made_by = storage.value(header, "made_by", str, type(None))
@@ -425,13 +427,46 @@ def stored_codes(header: dict[str, Any], arrays: dict[str, Array]) -> StoredCode
         )
     except InvalidInputError as error:
         raise FormatError(str(error)) from error
-    ids = arrays.get("ids")
-    if ids is not None and (ids.dtype != np.int64 or ids.shape != (len(codes),)):
+    return StoredCodes(codes, _stored_ids(arrays, len(codes)), made_by)
+
+
+def _ids_as_arrays(ids: npt.ArrayLike, n: int) -> dict[str, Array]:
+    """Return the arrays of a file that hold the ids of `n` codes."""
+    checked = as_new_ids(ids, n)
+    if isinstance(checked, Texts):
+        return {"id_starts": checked.starts, "id_texts": checked.texts}
+    return {"ids": checked}
+
+
+def _stored_ids(arrays: dict[str, Array], n: int) -> Array | None:
+    """Return the ids of `n` codes in a file, if it has any."""
+    found = sorted(arrays.keys() & {"id_starts", "id_texts", "ids"})
+    if found in ([], ["ids"]):
+        return _of_file("ids", arrays["ids"], np.int64, n) if found else None
+    if found != ["id_starts", "id_texts"]:
         raise FormatError(
-            f"`ids` must be int64 of shape ({len(codes)},), "
-            f"the file has {ids.dtype} of shape {ids.shape}."
+            "the file must have `ids`, or `id_starts` with `id_texts`, or none of these, but has "
+            f"{', '.join(f'`{name}`' for name in found)}."
         )
-    return StoredCodes(codes, ids, made_by)
+    table = Texts(
+        _of_file("id_texts", arrays["id_texts"], np.uint8, arrays["id_texts"].size),
+        _of_file("id_starts", arrays["id_starts"], np.uint64, n + 1),
+    )
+    try:
+        check_table(table)
+    except ValueError as error:
+        raise FormatError(f"{error}.") from error
+    return table.decoded()
+
+
+def _of_file(name: str, array: Array, dtype: type[np.generic], n: int) -> Array:
+    """Return a one-dimensional array of a file, which must be of that type and length."""
+    if array.dtype != dtype or array.shape != (n,):
+        raise FormatError(
+            f"`{name}` must be {np.dtype(dtype)} of shape ({n},), "
+            f"the file has {array.dtype} of shape {array.shape}."
+        )
+    return array
 
 
 def _checked_rows(rows: Any, n: int) -> Array:  # noqa: ANN401 - whatever the user has
@@ -459,19 +494,6 @@ def _checked_rows(rows: Any, n: int) -> Array:  # noqa: ANN401 - whatever the us
     if wrong.size:
         raise IndexError(f"There is no row {wrong[0]} of {n} codes.")
     return numbers
-
-
-def _checked_ids(ids: npt.ArrayLike, n: int) -> Array:
-    checked = np.asarray(ids)
-    if checked.shape != (n,):
-        raise InvalidInputError(
-            f"`ids` must be one id for each of {n} codes, got shape {checked.shape}."
-        )
-    if checked.dtype.kind not in "iu" and checked.size:
-        raise InvalidInputError(f"`ids` must be integers, got dtype {checked.dtype}.")
-    if checked.dtype == np.uint64 and checked.size and checked.max() > np.iinfo(np.int64).max:
-        raise InvalidInputError(f"`ids` must fit into int64, got {checked.max()}.")
-    return checked.astype(np.int64)
 
 
 def _rebuild(

@@ -1,7 +1,7 @@
 """`Matches`: the ragged answer to a batch of queries."""
 
 from collections.abc import Iterator
-from typing import Self
+from typing import Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -9,9 +9,10 @@ import numpy.typing as npt
 from kinhash import _native
 from kinhash.arrays import Array, Integers
 from kinhash.errors import InvalidInputError
+from kinhash.ids import Texts, as_ids
 
 Distances = npt.NDArray[np.int32]
-Held = tuple[Integers, Integers, Distances, Distances | None]
+Held = tuple[Integers, Array, Distances, Distances | None]
 
 
 class Matches:
@@ -21,7 +22,7 @@ class Matches:
 
     Args:
         offsets: int64, `(n_queries + 1,)`, starting at 0 and never decreasing.
-        ids: int64, `(n_matches,)`.
+        ids: int64, or strings, `(n_matches,)`.
         distances: int32, `(n_matches,)`, of the buckets.
         rank_distances: int32, `(n_matches,)`, of the rank bits; None where they were not computed.
 
@@ -40,7 +41,7 @@ class Matches:
         self, offsets: Array, ids: Array, distances: Array, rank_distances: Array | None = None
     ) -> None:
         offsets = np.asarray(offsets, np.int64)
-        ids, distances = np.asarray(ids, np.int64), np.asarray(distances, np.int32)
+        ids, distances = _as_array(ids), np.asarray(distances, np.int32)
         if offsets.ndim != 1 or len(offsets) < 1 or offsets[0] != 0 or np.any(np.diff(offsets) < 0):
             raise InvalidInputError("`offsets` must start at 0 and never decrease.")
         if ids.shape != (offsets[-1],) or distances.shape != (offsets[-1],):
@@ -89,8 +90,8 @@ class Matches:
         return self._arrays()[0]
 
     @property
-    def ids(self) -> Integers:
-        """The ids of all rows, one after the other: int64."""
+    def ids(self) -> Array:
+        """The ids of all rows, one after the other: int64, or an array of `str`."""
         return self._arrays()[1]
 
     @property
@@ -111,21 +112,68 @@ class Matches:
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
-    def __getitem__(self, query: int) -> tuple[Integers, Distances]:
+    def __getitem__(self, query: int) -> tuple[Array, Distances]:
         """Return `(ids, distances)` of one query."""
         if not -len(self) <= query < len(self):
             raise IndexError(f"query {query} of {len(self)}")
         row = slice(*self.offsets[query % len(self) :][:2])
         return self.ids[row], self.distances[row]
 
-    def __iter__(self) -> Iterator[tuple[Integers, Distances]]:
+    def __iter__(self) -> Iterator[tuple[Array, Distances]]:
         return (self[i] for i in range(len(self)))
 
     def __repr__(self) -> str:
-        return f"Matches(n_queries={len(self)}, n_matches={len(self.ids)})"
+        return f"Matches(n_queries={len(self)}, n_matches={len(self.distances)})"
 
-    def __reduce__(self) -> tuple[type[Self], Held]:
-        return type(self), self._arrays()
+    def __reduce__(self) -> tuple[type["Matches"], Held]:
+        return Matches, (self.offsets, self.ids, self.distances, self.rank_distances)
+
+
+class Strings(Protocol):
+    """Names of items, by number."""
+
+    def strings(self, numbers: Array) -> Array:
+        """Return the strings of these numbers: an array of `str`."""
+
+
+class NamedMatches(Matches):
+    """Matches of an index whose ids are strings: they are made when `ids` is first read."""
+
+    __slots__ = ("_ids", "_names")
+
+    @classmethod
+    def _called(cls, names: Strings, answer: "_native.Answer") -> Self:
+        """Return the matches of an answer of the core, whose ids are the numbers of `names`."""
+        made = cls._of(answer)
+        made._names, made._ids = names, None  # noqa: SLF001 - its own class
+        return made
+
+    _names: Strings
+    _ids: Array | None
+
+    def _release(self) -> None:
+        super()._release()
+        self._ids = None
+
+    @property
+    def ids(self) -> Array:
+        """The ids of all rows, one after the other: an array of `str`."""
+        if self._ids is None:
+            strings = self._names.strings(self._arrays()[1])
+            strings.flags.writeable = False
+            self._ids = strings
+        return self._ids
+
+
+def _as_array(ids: Array) -> Array:
+    """Return int64, or an array of `str`."""
+    array = np.asarray(ids)
+    if array.dtype.kind not in "OUST" or array.ndim != 1:
+        return np.asarray(array, np.int64)
+    checked = as_ids(ids)  # refuses what is no id
+    if isinstance(checked, Texts):
+        return array if array.dtype == object else checked.decoded()
+    return checked if len(checked) else array.astype(object)
 
 
 # The arrays of an answer to no queries.

@@ -10,6 +10,7 @@ from kinhash import _native
 from kinhash.arguments import check_choice, check_integer, checked_threads
 from kinhash.arrays import Array, Floats, Integers
 from kinhash.errors import InvalidInputError
+from kinhash.ids import Texts, as_new_ids
 from kinhash.matches import Distances, Matches
 
 Similarity = Literal["cosine", "dot", "l2"]
@@ -151,7 +152,9 @@ def rerank(
         threads,
     )
     if bad < len(rows):
-        raise _unusable(matches.ids[bad].item(), int(rows[bad]), vectors, has_ids=ids is not None)
+        raise _unusable(
+            matches.ids[bad : bad + 1].tolist()[0], int(rows[bad]), vectors, has_ids=ids is not None
+        )
     ranks = matches.rank_distances
     kept = Matches(
         offsets,
@@ -208,18 +211,22 @@ def _checked_queries(queries: npt.ArrayLike, n_queries: int, n_features: int) ->
 def _rows_of(found: Array, ids: npt.ArrayLike | None, n: int) -> Integers:
     """Return the row of each match, -1 where it has none."""
     if ids is None:
+        if found.dtype == object:
+            raise InvalidInputError(
+                "`matches` have strings as ids. Pass `ids`: which item each row of `vectors` "
+                "belongs to."
+            )
         return found
-    known = np.asarray(ids)
-    if known.shape != (n,) or (n and known.dtype.kind not in "iu"):
+    known = as_new_ids(ids, n, what="rows of `vectors`")
+    if len(found) and n and isinstance(known, Texts) != (found.dtype == object):
+        kinds = ("strings", "integers")[:: 1 if found.dtype == object else -1]
         raise InvalidInputError(
-            f"`ids` must be an integer for each of {n} rows of `vectors`, got {known.dtype} of "
-            f"shape {known.shape}."
+            f"`ids` must be {kinds[0]}, as the ids of `matches` are, got {kinds[1]}."
         )
+    if isinstance(known, Texts):
+        return known.numbers_of(Texts.encoded(found.tolist()))
     order = np.argsort(known, kind="stable")
     in_order = known[order]
-    is_twice = in_order[1:] == in_order[:-1]
-    if is_twice.any():
-        raise InvalidInputError(f"`ids` hold {in_order[:-1][is_twice][0]} twice.")
     if not n:
         return np.full(len(found), -1)
     places = np.minimum(np.searchsorted(in_order, found), n - 1)

@@ -2,6 +2,7 @@
 
 import collections
 import contextlib
+import pickle
 import warnings
 from unittest import mock
 
@@ -152,7 +153,7 @@ def assert_equal(found, expected):
         assert found.rank_distances.dtype == np.int32
     assert (found.offsets.dtype, found.ids.dtype, found.distances.dtype) == (
         np.int64,
-        np.int64,
+        expected.ids.dtype,
         np.int32,
     )
 
@@ -822,3 +823,51 @@ def test_a_radius_beyond_every_distance_is_none_too_large_for_the_core():
     offsets, _, distances, _ = _native.answer_arrays(found)
     assert offsets.tolist() == [0, 3, 6, 9]
     assert distances.tolist() == [0, 1, 3, 0, 2, 3, 0, 1, 2]
+
+
+# Strings as ids
+
+NAMED_CHANGES = st.lists(
+    st.tuples(st.sampled_from(["add", "remove", "update"]), st.integers(1, 12)), max_size=12
+)
+
+
+@given(
+    NAMED_CHANGES,
+    st.integers(0, 2**32 - 1),
+    st.sampled_from(["lean", "fast"]),
+    st.sampled_from([0, 3, 20]),
+)
+@settings(deadline=None)
+def test_strings_answer_as_the_oracle_in_the_order_of_adding(changes, seed, memory, n_rank_bits):
+    """A dict has the rule: an id that is replaced keeps its place, one that comes back is last."""
+    rng = np.random.default_rng(seed)
+    dense = random_dense(rng, 40, 12, 3, signed=False)
+    codes = Codes.from_dense(dense, rank=random_ranks(rng, 40, n_rank_bits))
+    pool = [f"{i % 7}é{i}" for i in rng.permutation(60)]
+    stored = dict(zip(pool[:15], rng.integers(0, 40, 15).tolist(), strict=True))
+    index = HammingIndex(codes[list(stored.values())], list(stored), memory=memory)
+    for change, n in changes:
+        known = [name for name in pool if (name in stored) == (change != "add")]
+        some = rng.permutation(known)[:n].tolist()
+        rows = rng.integers(0, 40, len(some)).tolist()
+        if change == "remove":
+            index.remove(some)
+            for name in some:
+                del stored[name]
+        else:
+            getattr(index, change)(codes[rows], some)
+            stored |= dict(zip(some, rows, strict=True))
+        assert index.ids.tolist() == list(stored)
+    items, names = codes[list(stored.values())], np.array(list(stored), object)
+    for same in (index, pickle.loads(pickle.dumps(index))):  # noqa: S301 - our own
+        for order in ("nested", "total"):
+            for k in (1, 4, 100):
+                expected = reference.search_top_k(items, codes, k, ids=names, order=order)
+                assert_equal(same.search_top_k(codes, k, order=order), expected)
+            expected = reference.search_radius(items, codes, 3, ids=names, order=order)
+            assert_equal(same.search_radius(codes, 3, sort=True, order=order), expected)
+    assert index.codes(names) == items
+    allowed = names[::2]
+    expected = reference.search_top_k(items[::2], codes, 5, ids=allowed)
+    assert_equal(index.search_top_k(codes, 5, allowed=allowed), expected)

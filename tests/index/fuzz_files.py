@@ -83,22 +83,28 @@ def ask_everything(path, queries):
             searcher.radius(queries.words, radius, False, 2, structure)  # noqa: FBT003 - native
         index.count_radius(queries, radius)
         index.explain(queries, radius=radius)
-        index.search_radius(queries, radius, allowed=np.arange(0, n, 3))
+        index.search_radius(queries, radius, allowed=np.arange(n) % 3 == 0)
+        index.search_radius(queries, radius, allowed=index.ids[::5])
     index.search_radius(queries, index.n_bits)
     for order in ORDERS:
         index.search_radius(queries, 3, sort=True, order=order)
         for k in (1, 10, n, n + 1):
             matches = index.search_top_k(queries, k, order=order)
             # Nothing is left unwritten: an id of the file, or -1 where it leads to too few.
-            assert np.isin(matches.ids, np.append(index._state.segments[0].ids, -1)).all()
-            assert ((matches.ids == -1) == (matches.distances == -1)).all() or -1 in index.ids
+            if index._state.names is None:
+                assert np.isin(matches.ids, np.append(index._state.segments[0].ids, -1)).all()
+                assert ((matches.ids == -1) == (matches.distances == -1)).all() or -1 in index.ids
+            else:
+                assert set(matches.ids) <= {*index.ids, ""}
         index.explain(queries, k=3, order=order)
     ask(lambda: list(index.iter_buckets()))
     ask(lambda: index.codes(index.ids[::-1]))
     ask(lambda: [i in index for i in (0, 1, 10**12)])
     for radius in (0, 1, 3):
         ask(index.duplicates, radius)
-    ask(index.add, queries, np.arange(len(queries)) + 10**9)
+    new = [f"new {i}" for i in range(len(queries))]
+    ask(index.add, queries, np.arange(len(queries)) + 10**9 if index._state.names is None else new)
+    ask(lambda: [name in index for name in new])
     ask(index.search_radius, queries, 2)
     ask(index.remove, index.ids[:3])
     ask(index.update, queries[:1], index.ids[:1])

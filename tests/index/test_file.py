@@ -16,6 +16,7 @@ import pytest
 import kinhash
 from kinhash import Codes, HammingIndex, _native
 from kinhash.errors import FormatError, InvalidInputError
+from kinhash.ids import Texts
 from kinhash.index import file, reference
 from kinhash.index.memory import MEMORY
 
@@ -60,7 +61,8 @@ def answers(index, queries):
     found = [index.search_radius(queries, radius, sort=True) for radius in (0, 1, 2, 3, 9)]
     found += [index.search_top_k(queries, k) for k in (1, 7)]
     found += [index.search_top_k(queries, 7, order="total")]
-    return [part.tolist() for m in found for part in m._arrays() if part is not None]
+    parts = [(m.offsets, m.ids, m.distances, m.rank_distances) for m in found]
+    return [part.tolist() for each in parts for part in each if part is not None]
 
 
 @pytest.mark.parametrize("mmap", [True, False])
@@ -109,6 +111,55 @@ def test_ids_of_64_bits_come_back(tmp_path, rng):
     index = HammingIndex(clustered(rng, 4), [2**62, -(2**62), 0, 7])
     index.save(tmp_path / "index.kinhash")
     assert HammingIndex.load(tmp_path / "index.kinhash").ids.tolist() == index.ids.tolist()
+
+
+@pytest.mark.parametrize("mmap", [True, False])
+def test_strings_come_back_in_their_order(tmp_path, rng, mmap):
+    codes, names = clustered(rng, 600), [f"é {i}" for i in rng.permutation(600)]
+    index = HammingIndex(codes, names, memory="fast")
+    index.remove(names[:200:2])
+    index.add(codes[:3], ["zz", names[0], "a"])
+    stored = [*(name for i, name in enumerate(names) if i >= 200 or i % 2), "zz", names[0], "a"]
+    assert index.ids.tolist() == stored
+    index.save(tmp_path / "index.kinhash")
+    assert index.ids.tolist() == stored
+    loaded = HammingIndex.load(tmp_path / "index.kinhash", mmap=mmap, verify=True)
+    assert loaded.ids.tolist() == stored
+    assert answers(loaded, codes[:30]) == answers(index, codes[:30])
+    assert loaded.codes(stored) == index.codes(stored)
+    loaded.remove(stored[:300])
+    loaded.add(codes[:1], ["b"])
+    assert loaded.ids.tolist() == [*stored[300:], "b"]
+    loaded.save(tmp_path / "index.kinhash")
+    again = HammingIndex.load(tmp_path / "index.kinhash", mmap=mmap)
+    assert again.ids.tolist() == loaded.ids.tolist()
+    assert file.describe(tmp_path / "index.kinhash")["ids"] == "strings"
+
+
+def test_strings_stay_in_the_file(tmp_path, rng):
+    HammingIndex(clustered(rng, 50), [f"id {i}" for i in range(50)]).save(tmp_path / "i.kinhash")
+    (table,) = HammingIndex.load(tmp_path / "i.kinhash")._state.names.parts
+    for array in (table.texts, table.starts):
+        base = array
+        while isinstance(base.base, np.ndarray):
+            base = base.base
+        assert isinstance(base, np.memmap)
+
+
+def test_an_index_of_removed_strings_comes_back(tmp_path):
+    index = HammingIndex(Codes.from_dense(np.eye(3)), ["a", "b", "c"])
+    index.remove(["b", "a", "c"])
+    index.save(tmp_path / "index.kinhash")
+    loaded = HammingIndex.load(tmp_path / "index.kinhash")
+    assert (loaded.ids.tolist(), "a" in loaded) == ([], False)
+    loaded.add(Codes.from_dense(np.eye(3)), [3, 2, 1])
+    assert loaded.ids.tolist() == [1, 2, 3]
+
+
+def test_integers_are_stored_as_before(saved):
+    """So that earlier versions read them, too."""
+    assert [s["name"] for s in file.read_header(saved)["sections"]] == list(file.SECTIONS)
+    assert file.describe(saved)["ids"] == "integers"
 
 
 def test_changes_are_merged_when_saved(tmp_path, rng, index):
@@ -291,9 +342,13 @@ def rewrite(path, change):
     arrays = {name: array.copy() for name, array in stored.arrays.items()}
     names = ("n_bits", "n_rank_bits", "signed", "memory")
     settings = {name: stored.header[name] for name in names}
-    numbers = dict(stored.numbers)
+    numbers, texts = dict(stored.numbers), None
+    if stored.names is not None:
+        arrays |= {"id_starts": stored.names.starts.copy(), "id_texts": stored.names.texts.copy()}
     change(arrays, numbers, settings)
-    file.write(path, arrays, numbers, **settings)
+    if stored.names is not None:
+        texts = Texts(arrays.pop("id_texts"), arrays.pop("id_starts"))
+    file.write(path, arrays, numbers, **settings, names=texts)
 
 
 def put(name, at, value):
@@ -366,6 +421,32 @@ def test_rank_bits_that_do_not_fit_are_refused_even_unverified(tmp_path, rng, ch
         HammingIndex.load(path, verify=False)
 
 
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (cut("id_starts"), "`id_starts` are of 299 strings, but there are 300 items"),
+        (cut("narrow_ids"), "there are \\(299, .*, the file says|do not fit|of 300 strings"),
+    ],
+)
+def test_strings_that_do_not_fit_are_refused_even_unverified(tmp_path, rng, change, message):
+    path = tmp_path / "index.kinhash"
+    HammingIndex(clustered(rng, 300), [f"id {i}" for i in range(300)]).save(path)
+    rewrite(path, change)
+    with pytest.raises(FormatError, match=message):
+        HammingIndex.load(path, verify=False)
+
+
+@pytest.mark.parametrize("left", ["id_starts", "id_texts"])
+def test_half_a_table_of_strings_is_refused(tmp_path, monkeypatch, rng, left):
+    path = tmp_path / "index.kinhash"
+    index = HammingIndex(clustered(rng, 30), [f"id {i}" for i in range(30)])
+    monkeypatch.setattr(file, "NAMES", {left: file.NAMES[left]})
+    index.save(path)
+    monkeypatch.undo()
+    with pytest.raises(FormatError, match="expected the sections codes"):
+        HammingIndex.load(path)
+
+
 # Killed and damaged
 
 SAVER = """
@@ -429,9 +510,10 @@ def save_all_kinds(folder, rng):
     HammingIndex(clustered(rng, 50), memory="fast").save(folder / "small")
     HammingIndex(ranked(rng, clustered(rng, 400, 32))).save(folder / "ranked")
     HammingIndex(ranked(rng, clustered(rng, 200, 32), 70)).save(folder / "wide ranks")
+    HammingIndex(clustered(rng, 400), [f"é {i}" for i in range(400)]).save(folder / "strings")
     headers = [file.read_header(path) for path in folder.iterdir()]
     filled = {s["name"] for header in headers for s in header["sections"] if s["length"]}
-    assert filled == file.SECTIONS.keys()
+    assert filled == file.SECTIONS.keys() | file.NAMES.keys()
 
 
 def test_damaged_files_never_crash_unverified(tmp_path, rng):
@@ -488,6 +570,25 @@ def test_files_of_every_past_format_answer_for_ever(version):
             assert distances.tolist() == all_distances[within][order].tolist()
 
 
+def golden_names(n):
+    """Strings of one to four bytes a letter, in no order."""
+    return [f"{'aß中🙂'[i % 4]}-{i * 7919 % n}" for i in range(n)]
+
+
+def test_an_index_of_strings_answers_for_ever():
+    """Made from the same codes.
+
+    HammingIndex(ranked, golden_names(400), memory="fast").save("v3/named-index.kinhash")
+    """
+    index = HammingIndex.load(GOLDEN / "v3" / "named-index.kinhash", verify=True)
+    words = np.tile(kinhash.load(GOLDEN / "v2" / "codes.kinhash").codes.words, (2, 1))
+    codes = Codes(words, 44, rank_words=golden_ranks(400)[:, None], n_rank_bits=20)
+    assert index.ids.tolist() == golden_names(400)
+    assert index.codes(golden_names(400)) == codes
+    expected = reference.search_top_k(codes, codes, 9, ids=golden_names(400))
+    assert index.search_top_k(codes, 9).ids.tolist() == expected.ids.tolist()
+
+
 def test_an_index_can_be_read_as_the_format_says(tmp_path, monkeypatch):
     text = (GOLDEN.parents[1] / "docs" / "formats.md").read_text("utf-8")
     monkeypatch.chdir(tmp_path)
@@ -506,7 +607,8 @@ def test_an_index_can_be_read_as_the_format_says(tmp_path, monkeypatch):
     assert found["version"] == file.FORMAT
     assert f"format {file.FORMAT} of an index" in text
     assert f"| 8 to 11 | format, {file.FORMAT}:" in text
-    for name in [*header, *header["numbers"], *header["sections"][0], *file.SECTIONS]:
+    sections = file.SECTIONS | file.NAMES
+    for name in [*header, *header["numbers"], *header["sections"][0], *sections]:
         assert f"`{name}`" in text
 
 

@@ -176,9 +176,9 @@ def test_the_codes_of_ids_come_in_the_order_asked_for(stairs):
     [
         ([10, 7, 20], r"`ids` hold 7, which is not in the index\."),
         ([2**32 + 10], r"`ids` hold 4294967306, which is not in the index\."),
-        ([1.5], "`ids` must be integers"),
-        (["10"], "`ids` must be integers"),
-        (10, r"`ids` must be integers, one per code, got int64 of shape \(\)"),
+        ([1.5], "`ids` must be integers or strings, got 1.5 of type float in row 0"),
+        (["10"], "`ids` must be integers, as those of the index are, got strings, such as '10'"),
+        (10, r"`ids` must be integers or strings, one per item, got int64 of shape \(\)"),
         ([[10]], r"shape \(1, 1\)"),
         (np.array([2**63], np.uint64), "must fit into int64, got 9223372036854775808"),
     ],
@@ -348,10 +348,16 @@ def test_a_removed_item_is_not_allowed_back(stairs):
     [
         ([True] * 3, r"`allowed` as a mask must have shape \(4,\), .* got \(3,\)"),
         ([[True] * 4], r"must have shape \(4,\), .* got \(1, 4\)"),
-        ([1.0], r"`allowed` must be ids or a mask, got float64 of shape \(1,\)"),
-        (10, r"`allowed` must be ids or a mask, got int64 of shape \(\)"),
+        (
+            [1.0],
+            r"`allowed` must be integers or strings, got 1\.0 of type float in row 0",
+        ),
+        (10, r"`allowed` must be integers or strings, one per item, got int64 of shape \(\)"),
         ([[10]], r"got int64 of shape \(1, 1\)"),
-        (["10"], r"got <U2 of shape \(1,\)"),
+        (
+            ["10"],
+            r"`allowed` must be integers, as those of the index are, got strings, such as '10'",
+        ),
     ],
 )
 def test_a_filter_that_does_not_fit_is_refused_with_both(stairs, allowed, message):
@@ -429,16 +435,19 @@ def test_the_callers_arrays_are_neither_kept_nor_changed():
 @pytest.mark.parametrize(
     ("ids", "message"),
     [
-        ([1, 2, 1, 3], r"`ids` hold 1 twice"),
-        ([1, 2, 3], r"`ids` has 3 entries for 4 codes"),
-        ([1, 2, 3, 4, 5], r"`ids` has 5 entries for 4 codes"),
-        ([], r"`ids` has 0 entries for 4 codes"),
-        ([[1, 2, 3, 4]], r"`ids` must be integers, one per code, got int64 of shape \(1, 4\)"),
+        ([1, 2, 1, 3], r"`ids` hold 1 twice, in rows 0 and 2\. Give each item an id of its own\."),
+        ([1, 2, 3], r"`ids` must be one for each of 4 codes, got 3\."),
+        ([1, 2, 3, 4, 5], r"`ids` must be one for each of 4 codes, got 5\."),
+        ([], r"`ids` must be one for each of 4 codes, got 0\."),
+        ([[1, 2, 3, 4]], r"must be integers or strings, one per item, got int64 of shape \(1, 4\)"),
         (7, r"got int64 of shape \(\)"),
-        ([1.0, 2.0, 3.0, 4.0], r"got float64 of shape \(4,\)"),
+        ([1.0, 2.0, 3.0, 4.0], r"must be integers or strings, got 1\.0 of type float in row 0"),
+        (np.arange(4.0), r"got float64 of shape \(4,\)"),
         ([True, False, True, False], r"got bool of shape \(4,\)"),
-        (["a", "b", "c", "d"], r"got <U1 of shape \(4,\)"),
-        ([1, 2, 3, 2**70], r"got object of shape \(4,\)"),
+        ([1, 2, 3, 2**70], rf"must fit into int64, got {2**70} in row 3"),
+        ([1, 2, None, 3], "must have an id in each row, got None in row 2"),
+        ([1, 2, "3", 4], "must be all integers or all strings, got 1 in row 0 and '3' in row 2"),
+        ([1, 2, float("nan"), 4], "must have an id in each row, got nan in row 2"),
         (np.array([1, 2, 3, 2**63], np.uint64), r"must fit into int64, got 9223372036854775808"),
     ],
 )
@@ -485,7 +494,7 @@ def test_an_id_can_be_removed_once_only(stairs):
     stairs.remove([10])
     with pytest.raises(InvalidInputError, match="`ids` hold 10, which is not in the index"):
         stairs.remove([10])
-    with pytest.raises(InvalidInputError, match="got float64 of shape"):
+    with pytest.raises(InvalidInputError, match=r"got 10\.0 of type float in row 0"):
         stairs.remove([10.0])
     assert len(stairs) == 3
 
@@ -1292,3 +1301,233 @@ def test_an_order_by_rank_is_explained_and_gives_up_in_time(rng, order):
         index.search_top_k(codes, 100, order=order, timeout=0.01)
     with pytest.raises(SearchTimeout):
         index.search_radius(codes, 15, sort=True, order=order, timeout=0.01)
+
+
+# Strings as ids
+
+
+@pytest.fixture
+def named():
+    """The stairs under "d", "b", "ä" and "a"."""
+    return HammingIndex(STAIRS, ids=["d", "b", "ä", "a"])
+
+
+def test_strings_are_found_as_they_were_given(named):
+    found = named.search_radius(packed([[0, 0, 0]]), 2, sort=True)
+    assert as_lists(found) == [(["d", "b", "ä"], [0, 1, 2])]
+    assert found.ids.dtype == object
+    assert {type(item) for item in found.ids} == {str}
+    assert found.ids is found.ids
+    assert found[0][0].tolist() == ["d", "b", "ä"]
+    with pytest.raises(ValueError, match="read-only"):
+        found.ids[0] = "x"
+    assert (type(found).__mro__[1], repr(found)) == (Matches, "Matches(n_queries=1, n_matches=3)")
+    assert named.ids.tolist() == ["d", "b", "ä", "a"]
+    assert repr(named) == "HammingIndex(n=4, n_bits=3, memory='balanced')"
+
+
+def test_ties_between_strings_go_by_the_order_of_adding():
+    index = HammingIndex(STAIRS[[0, 0, 0]], ids=["c", "a", "b"])
+    index.add(STAIRS[[0, 0]], ["0", "z"])
+    assert index.search_top_k(STAIRS[0], 4).ids.tolist() == ["c", "a", "b", "0"]
+    index.update(STAIRS[[3, 3]], ["a", "c"])
+    index.update(STAIRS[[0, 0]], ["a", "c"])  # keep their places
+    assert index.search_radius(STAIRS[0], 0, sort=True).ids.tolist() == ["c", "a", "b", "0", "z"]
+    index.remove(["c"])
+    index.add(STAIRS[0], ["c"])  # as if it had never been there
+    assert index.search_radius(STAIRS[0], 0, sort=True).ids.tolist() == ["a", "b", "0", "z", "c"]
+    assert index.ids.tolist() == ["a", "b", "0", "z", "c"]
+
+
+def test_everything_speaks_of_strings(named):
+    assert [item in named for item in ("a", "ä", "x", "", "\ud800", 0, None, b"a")] == [
+        *(True, True),
+        *[False] * 6,
+    ]
+    assert named.codes(["a", "d", "a"]) == STAIRS[[3, 0, 3]]
+    assert named.codes(np.array(["b"])) == STAIRS[1]
+    assert named.codes([]) == STAIRS[:0]
+    named.add(STAIRS[[0, 3]], ["x", "y"])
+    assert [group.tolist() for group in named.duplicates()] == [["d", "x"], ["a", "y"]]
+    groups = named.duplicates(1, linkage="connected")
+    assert sorted(groups.id) == ["a", "b", "d", "x", "y", "ä"]
+    assert set(groups.representative) == {"b"}  # of most neighbours, the first that was added
+    assert groups.to_arrow()["id"].to_pylist() == groups.id.tolist()
+    buckets = {tuple(ids.tolist()): code for code, ids in named.iter_buckets()}
+    assert buckets[("a", "y")] == STAIRS[3]
+    assert named.count_radius(STAIRS[0], 0).tolist() == [[2]]
+    assert "6 items" in named.explain(STAIRS, k=3)
+
+
+def test_strings_restrict_a_search(named):
+    query = STAIRS[0]
+    mask = np.array([False, True, False, True])
+    for allowed in (["a", "b", "x"], ("a", "b", "b"), np.array(["b", "a"]), mask, mask.tolist()):
+        assert as_lists(named.search_radius(query, 3, allowed=allowed)) == [(["b", "a"], [1, 3])]
+        assert named.search_top_k(query, 1, allowed=allowed).ids.tolist() == ["b"]
+    assert named.search_top_k(query, 1, allowed=["x", ""]).ids.tolist() == []
+    large = HammingIndex(random_codes(3000), [f"id {i}" for i in range(3000)])
+    for n in (10, 2000):  # searched on their own, or among all
+        allowed = [f"id {i}" for i in range(n)]
+        found = large.search_top_k(random_codes(5), 7, allowed=allowed)
+        expected = HammingIndex(random_codes(3000)[:n]).search_top_k(random_codes(5), 7)
+        assert found.ids.tolist() == [f"id {i}" for i in expected.ids]
+
+
+@pytest.mark.parametrize(
+    ("use", "message"),
+    [
+        (lambda index: index.add(STAIRS[0], [7]), "strings, as those of the index are, got integ"),
+        (lambda index: index.codes([7, 8]), "be strings, as .* are, got integers, such as 7"),
+        (lambda index: index.remove([7]), "must be strings, as those of the index are"),
+        (lambda index: index.update(STAIRS[0], [7]), "must be strings, as those of the index are"),
+        (
+            lambda index: index.search_radius(STAIRS, 1, allowed=[7]),
+            "`allowed` must be strings, as those of the index are, got integers, such as 7",
+        ),
+        (lambda index: index.codes(["a", "x"]), r"`ids` hold 'x', which is not in the index\.$"),
+        (
+            lambda index: index.remove(["a", "x"]),
+            r"hold 'x', .* in the index\. Nothing was changed",
+        ),
+        (lambda index: index.update(STAIRS[:2], ["a", "x"]), "hold 'x', which is not in the index"),
+        (
+            lambda index: index.add(STAIRS[:2], ["x", "a"]),
+            "hold 'a', which is in the index already",
+        ),
+        (lambda index: index.add(STAIRS[:2], ["x", "x"]), "hold 'x' twice, in rows 0 and 1"),
+        (lambda index: index.remove(["a", "b", "a"]), "hold 'a' twice, in rows 0 and 2"),
+        (lambda index: index.add(STAIRS[0], [""]), "must not be empty strings, got one in row 0"),
+        (lambda index: index.add(STAIRS[0], [None]), "must have an id in each row, got None"),
+        (lambda index: index.merge(HammingIndex(STAIRS)), "must be strings, as those of the index"),
+    ],
+)
+def test_a_refused_string_changes_nothing(named, use, message):
+    before = everything(named)
+    with pytest.raises(InvalidInputError, match=message):
+        use(named)
+    assert everything(named) == before
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda index: index.add(STAIRS[0], ["x"]),
+        lambda index: index.codes(["x"]),
+        lambda index: index.remove(["x"]),
+        lambda index: index.update(STAIRS[0], ["x"]),
+        lambda index: index.search_top_k(STAIRS, 1, allowed=["x"]),
+        lambda index: index.merge(HammingIndex(STAIRS[0], ["x"])),
+    ],
+)
+def test_an_index_of_integers_takes_no_strings(stairs, use):
+    before = everything(stairs)
+    with pytest.raises(InvalidInputError, match="must be integers, as those of the index are, got"):
+        use(stairs)
+    assert everything(stairs) == before
+    assert "10" not in stairs
+
+
+def test_an_empty_index_takes_either_kind(named):
+    index = HammingIndex(STAIRS[:0])
+    assert "a" not in index
+    index.add(STAIRS[:0], [])
+    index.add(STAIRS[0], ["a"])
+    assert (index.ids.tolist(), "a" in index) == (["a"], True)
+    index.remove(["a"])
+    assert (index.ids.tolist(), len(index)) == ([], 0)
+    index.add(STAIRS, [4, 3, 2, 1])
+    assert as_lists(index.search_radius(STAIRS[0], 1, sort=True)) == [([4, 3], [0, 1])]
+    index.remove([1, 2, 3, 4])
+    index.add(STAIRS[:2], ["b", "a"])
+    assert as_lists(index.search_radius(STAIRS[0], 1, sort=True)) == [(["b", "a"], [0, 1])]
+    assert HammingIndex(STAIRS[:0], []).ids.tolist() == []
+
+
+def test_strings_of_removed_items_are_given_up():
+    codes, names = random_codes(4000), [f"id {i}" for i in range(4000)]
+    index = HammingIndex(codes, names)
+    index.remove(names[:900])
+    assert len(index._state.names) == 4000
+    index.remove(names[900:1100])
+    assert len(index._state.names) == len(index) == 2900
+    for _ in range(20):  # nor do they pile up
+        index.remove(names[1100:1400])
+        index.add(codes[1100:1400], names[1100:1400])
+    assert len(index._state.names) < 2900 / 0.75 + 300
+    rest = [*names[1400:], *names[1100:1400]]
+    assert index.ids.tolist() == rest
+    rows = [int(name[3:]) for name in rest]
+    expected = reference.search_top_k(codes[rows], codes[:20], 30, ids=rest)
+    assert as_lists(index.search_top_k(codes[:20], 30)) == as_lists(expected)
+
+
+@pytest.mark.parametrize("how", COPIES)
+def test_copies_of_named_items_change_on_their_own(named, how):
+    named.add(STAIRS[:1], ["x"])
+    named.remove(["b"])
+    before, copied = everything(named), COPIES[how](named)
+    assert everything(copied) == before
+    assert copied.n_bytes == named.n_bytes
+    copied.remove(["d"])
+    copied.add(STAIRS[:2], ["d", "b"])
+    assert everything(named) == before
+    assert copied.ids.tolist() == ["ä", "a", "x", "d", "b"]
+
+
+def test_matches_keep_their_strings_when_the_index_changes(named):
+    found = named.search_radius(STAIRS, 3)
+    named.remove(["d", "b", "ä"])
+    named.add(STAIRS[:3], ["1", "2", "3"])
+    assert set(found.ids) == {"d", "b", "ä", "a"}
+    pickled = pickle.loads(pickle.dumps(found))  # noqa: S301 - our own
+    assert type(pickled) is Matches
+    assert as_lists(pickled) == as_lists(copy.copy(found)) == as_lists(found)
+
+
+def test_memory_of_an_answer_with_strings_is_reused(named):
+    found = named.search_top_k(STAIRS, 2)
+    expected = as_lists(found)
+    for _ in range(3):
+        old, found = found, named.search_top_k(STAIRS, 2, out=found)
+        assert as_lists(found) == expected
+        assert (old.ids.tolist(), len(old)) == ([], 0)
+    assert as_lists(HammingIndex(STAIRS).search_top_k(STAIRS[0], 1, out=found)) == [([0], [0])]
+
+
+# Two indexes
+
+
+def test_merging_stores_the_items_of_another_index_after_its_own(stairs, named):
+    other = HammingIndex(random_codes(40, 3, 2), np.arange(40) + 100)
+    other.remove([105])
+    before = everything(other)
+    stairs.merge(other)
+    assert stairs.ids.tolist() == [10, 20, 30, 40, *other.ids]
+    assert stairs.codes(other.ids) == other.codes(other.ids)
+    assert everything(other) == before
+    named.merge(HammingIndex(STAIRS[[0, 1]], ["y", "x"]))
+    assert named.ids.tolist() == ["d", "b", "ä", "a", "y", "x"]
+    assert named.search_radius(STAIRS[0], 0, sort=True).ids.tolist() == ["d", "y"]
+    named.merge(HammingIndex(STAIRS[:0]))
+    assert len(named) == 6
+    empty = HammingIndex(STAIRS[:0])
+    empty.merge(named)
+    assert everything(empty) == everything(named)
+
+
+@pytest.mark.parametrize(
+    ("other", "message"),
+    [
+        (HammingIndex(STAIRS, [1, 2, 30, 4]), "`ids` hold 30, which is in the index already"),
+        (HammingIndex(packed([[1] * 4])), "the codes of `other` have 4 bits but the index has 3-"),
+        (HammingIndex(STAIRS, made_by="b"), "`other` was made by encoder b, but this index by a"),
+        (STAIRS, "`other` must be a HammingIndex, got Codes"),
+    ],
+)
+def test_an_index_that_does_not_fit_is_not_merged(other, message):
+    index = HammingIndex(STAIRS, [10, 20, 30, 40], made_by="a")
+    before = everything(index)
+    with pytest.raises(InvalidInputError, match=message):
+        index.merge(other)
+    assert everything(index) == before

@@ -204,6 +204,14 @@ def test_default_ids_are_row_numbers():
     assert search_radius(items, items, 0).ids.tolist() == [0, 1, 2]
 
 
+def test_strings_stand_in_the_order_of_adding():
+    items = packed([[0, 1], [0, 1], [1, 1]])
+    for names in (["b", "a", "c"], np.array(["b", "a", "c"])):
+        found = search_top_k(items, items[:1], 3, ids=names)
+        assert found.ids.tolist() == ["b", "a", "c"]
+        assert search_radius(items, items[2:], 0, ids=names).ids.tolist() == ["c"]
+
+
 def test_no_items_and_no_queries_give_empty_answers():
     items = packed(np.eye(3, dtype=int))
     for search in (search_radius, search_top_k):
@@ -256,10 +264,9 @@ def test_a_k_that_is_no_positive_count_is_refused(k):
     [
         ([1, 2, 3], r"shape \(2,\), one per item, got shape \(3,\)"),
         ([[1, 2]], r"got shape \(1, 2\)"),
-        ([1.0, 2.0], r"must be int64, got float64"),
-        ([True, False], r"must be int64, got bool"),
-        (np.array([1, 2], np.uint64), r"must be int64, got uint64"),
-        (["a", "b"], r"must be int64, got <U1"),
+        ([1.0, 2.0], r"must be int64 or strings, got float64"),
+        ([True, False], r"must be int64 or strings, got bool"),
+        (np.array([1, 2], np.uint64), r"must be int64 or strings, got uint64"),
     ],
 )
 def test_ids_that_do_not_fit_are_refused_with_both(ids, message):

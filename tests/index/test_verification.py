@@ -3,6 +3,7 @@ import pytest
 
 from kinhash import Codes, HammingIndex
 from kinhash.errors import FormatError
+from kinhash.ids import Texts
 from kinhash.index import file
 
 
@@ -32,9 +33,13 @@ def rewrite(path, change):
     arrays = {name: array.copy() for name, array in stored.arrays.items()}
     names = ("n_bits", "n_rank_bits", "signed", "memory")
     settings = {name: stored.header[name] for name in names}
-    numbers = dict(stored.numbers)
+    numbers, texts = dict(stored.numbers), None
+    if stored.names is not None:
+        arrays |= {"id_starts": stored.names.starts.copy(), "id_texts": stored.names.texts.copy()}
     change(arrays, numbers, settings)
-    file.write(path, arrays, numbers, **settings)
+    if stored.names is not None:
+        texts = Texts(arrays.pop("id_texts"), arrays.pop("id_starts"))
+    file.write(path, arrays, numbers, **settings, names=texts)
 
 
 def put(name, at, value):
@@ -122,6 +127,31 @@ def test_an_id_under_two_codes_is_found(tmp_path, rng, shift):
     rewrite(path, put(name, 250, shift + 7))  # each code has one id: any order ascends
     with pytest.raises(FormatError, match=f"`{name}` hold {shift + 7} twice"):
         HammingIndex.load(path)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (put("id_starts", 3, 0), "`id_starts` do not ascend from 0 to"),
+        (put("id_starts", 3, 2**63), "`id_starts` do not ascend from 0 to"),
+        (put("id_starts", 3, 16), "`id_texts` in row 3 are not UTF-8"),  # within a character
+        (put("id_texts", 7, 0xFF), "`id_texts` in row 1 are not UTF-8"),
+        (put("id_texts", 7, 0), "`id_texts` in row 1 are not UTF-8 without zero bytes"),
+        (put("id_texts", 9, ord("0")), "`id_texts` hold 'é000' twice, in rows 0 and 1"),
+        (put("narrow_ids", 250, 400), r"`narrow_ids` hold \[400\], but there are 400 strings"),
+        (put("narrow_ids", 250, 7), "`narrow_ids` hold 7 twice"),
+    ],
+)
+def test_unsound_strings_behind_right_checksums_are_found(tmp_path, rng, change, message):
+    path = tmp_path / "index.kinhash"
+    HammingIndex(dense_codes(rng, 400), [f"é{i:03}" for i in range(400)]).save(path)
+    assert len(HammingIndex.load(path, verify=True)) == 400
+    rewrite(path, change)
+    with pytest.raises(FormatError, match=message):
+        HammingIndex.load(path, verify=True)
+    damaged = HammingIndex.load(path, verify=False)
+    assert len(damaged.ids) == 400
+    damaged.search_top_k(dense_codes(rng, 5), 400).ids.tolist()
 
 
 def shorten(row, part):

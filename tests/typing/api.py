@@ -98,7 +98,7 @@ def stored() -> StoredCodes:
     found = Codes.load(path)
     assert_type(found, StoredCodes)
     assert_type(found.codes, Codes)
-    assert_type(found.ids, Integers | None)
+    assert_type(found.ids, npt.NDArray[Any] | None)
     assert_type(found.made_by, str | None)
     return found
 
@@ -189,13 +189,14 @@ def index(queries: Codes) -> HammingIndex:
     rerank(found, X, X, metric="cos")  # type: ignore[arg-type]
     assert_type(made.count_radius(queries, 2), Integers)
     assert_type(made.explain(queries, k=1), str)
-    assert_type(made.ids, Integers)
+    assert_type(made.ids, npt.NDArray[Any])  # int64 or str
     assert_type(made.duplicates(1), Groups)
     made.duplicates(1, linkage="stars")  # type: ignore[arg-type]
     for bucket in made.iter_buckets():
-        assert_type(bucket, tuple[Codes, Integers])
+        assert_type(bucket, tuple[Codes, npt.NDArray[Any]])
     made.add(queries, [5, 6])
     made.remove(5)
+    made.merge(HammingIndex(queries, ["a", "b"]))
     made.update(queries[0], np.array([6]))
     made.save(path)
     assert_type(HammingIndex.load(path, mmap=False, verify=True), HammingIndex)
@@ -205,16 +206,16 @@ def index(queries: Codes) -> HammingIndex:
 
 def matches(found: Matches) -> None:
     ids, distances = found[0]
-    assert_type(ids, Integers)
+    assert_type(ids, npt.NDArray[Any])
     assert_type(distances, npt.NDArray[np.int32])
-    assert_type(found.ids, Integers)
+    assert_type(found.ids, npt.NDArray[Any])
     assert_type(found.distances, npt.NDArray[np.int32])
     assert_type(found.rank_distances, npt.NDArray[np.int32] | None)
     assert_type(found.offsets, Integers)
     assert_type(found.counts, Integers)
     assert_type(len(found), int)
     for row in found:
-        assert_type(row, tuple[Integers, npt.NDArray[np.int32]])
+        assert_type(row, tuple[npt.NDArray[Any], npt.NDArray[np.int32]])
 
 
 def files() -> None:

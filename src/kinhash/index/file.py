@@ -21,6 +21,7 @@ from kinhash import _native, storage
 from kinhash.arrays import Array
 from kinhash.codes import MAX_BITS, words_per_code
 from kinhash.errors import FormatError, InvalidInputError
+from kinhash.ids import Texts
 from kinhash.index import verification
 from kinhash.index.memory import MEMORY
 from kinhash.index.segments import rank_bytes
@@ -32,6 +33,8 @@ VERIFIED_BELOW = 256 * 2**20  # bytes up to which a file is verified unless told
 # The arrays of a segment in the order of the file, and its numbers: the core declares both.
 SECTIONS = _native.segment_arrays()
 NUMBERS = _native.segment_numbers()
+# And, after these, where ids are strings, the table of them.
+NAMES = {"id_starts": "<u8", "id_texts": "|u1"}
 
 _START = struct.Struct("<8sIIQ")  # magic, format, checksum of the header, length of its JSON
 _ALIGN = 64
@@ -45,6 +48,7 @@ class Stored(NamedTuple):
     header: dict[str, Any]
     arrays: dict[str, Array]
     segment: _native.Segment
+    names: Texts | None = None  # the strings by which items are known
 
     @property
     def numbers(self) -> dict[str, Any]:
@@ -63,12 +67,18 @@ def write(
     memory: str,
     made_by: str | None = None,
     n_rank_bits: int = 0,
+    names: Texts | None = None,
 ) -> None:
     """Write the arrays and numbers of one segment to `path`, all or nothing, without a copy.
+
+    Where ids are strings, `names` holds them, and the segment's ids are their numbers.
 
     Raises:
         InvalidInputError: The folder does not exist or cannot be written.
     """
+    dtypes = SECTIONS if names is None else SECTIONS | NAMES
+    if names is not None:
+        arrays = arrays | {"id_starts": names.starts, "id_texts": names.texts}
     sections: list[dict[str, Any]] = [
         {
             "name": name,
@@ -77,7 +87,7 @@ def write(
             "offset": 0,
             "crc32": "00000000",
         }
-        for name, dtype in SECTIONS.items()
+        for name, dtype in dtypes.items()
     ]
     header = {
         "kind": "index",
@@ -93,7 +103,7 @@ def write(
         "sections": sections,
     }
     # Offsets depend on the header's length and stand in it: room for the longest.
-    length = _padded(_START.size + len(json.dumps(header)) + 20 * len(SECTIONS))
+    length = _padded(_START.size + len(json.dumps(header)) + 20 * len(sections))
     with storage.atomic(path) as part, part.open("wb") as file:
         file.seek(length)
         for section in sections:
@@ -240,8 +250,9 @@ def read(path: str | os.PathLike[str], *, mmap: bool = True, verify: bool | None
         for section in sections.values():
             _check_sum(path, section, raw[section["offset"] : _padded(_end(section))])
     try:
+        names = _popped_names(arrays)
         segment = _native.Segment(arrays, header["numbers"])
-        stored = Stored(header, arrays, segment)
+        stored = Stored(header, arrays, segment, names)
         if verify:
             verification.check(
                 arrays,
@@ -250,10 +261,19 @@ def read(path: str | os.PathLike[str], *, mmap: bool = True, verify: bool | None
                 n_bits=header["n_bits"],
                 signed=header["signed"],
                 n_rank_bits=header["n_rank_bits"],
+                names=names,
             )
     except (ValueError, TypeError) as error:
         raise FormatError(f"{path}: the arrays do not fit: {str(error).rstrip('.')}.") from error
     return stored
+
+
+def _popped_names(arrays: dict[str, Array]) -> Texts | None:
+    """Take the table of strings out of the arrays, if it is there, and return it."""
+    if "id_starts" not in arrays:
+        return None
+    starts = arrays.pop("id_starts")
+    return Texts(arrays.pop("id_texts"), starts)
 
 
 def _check_sum(path: Path, section: dict[str, Any], raw: Array) -> None:
@@ -339,9 +359,10 @@ def _check_header(header: dict[str, Any]) -> None:
     )
     require(type(numbers["chunk_candidates"]) in {int, float}, "`chunk_candidates` is no number")
     found = {section["name"]: section["dtype"] for section in header["sections"]}
+    expected = SECTIONS if "id_starts" not in found else SECTIONS | NAMES
     require(
-        found == SECTIONS and len(header["sections"]) == len(SECTIONS),
-        f"expected the sections {', '.join(SECTIONS)}, got {reprlib.repr(found)}",
+        found == expected and len(header["sections"]) == len(expected),
+        f"expected the sections {', '.join(expected)}, got {reprlib.repr(found)}",
     )
     lengths = {section["name"]: section["length"] for section in header["sections"]}
     counted = lengths["narrow_ids"] + lengths["wide_ids"], lengths["offsets"] - 1
@@ -349,6 +370,11 @@ def _check_header(header: dict[str, Any]) -> None:
         counted == (header["n_items"], header["n_codes"]),
         f"there are {counted} items and codes, the file says "
         f"{(header['n_items'], header['n_codes'])}",
+    )
+    n_names = lengths.get("id_starts", header["n_items"] + 1) - 1
+    require(
+        n_names == header["n_items"],
+        f"`id_starts` are of {n_names} strings, but there are {header['n_items']} items",
     )
     # One after the other, with nothing between that no checksum covers.
     ends = [section["offset"] for section in header["sections"][1:]]
@@ -370,13 +396,16 @@ def describe(path: Path, *, verify: bool = False) -> dict[str, Any]:
         InvalidInputError: There is no such file, or it cannot be read.
         FormatError: It is damaged, or of another format.
     """
-    header, arrays, _ = read(path, verify=verify or None)
-    n_bytes = sum(array.nbytes for array in arrays.values())
+    header, arrays, _, names = read(path, verify=verify or None)
+    n_bytes = sum(array.nbytes for array in arrays.values()) + (
+        0 if names is None else names.n_bytes
+    )
     return {
         "kind": header["kind"],
         "format": header["format"],
         "kinhash": header["kinhash"],
         "n": header["n_items"],
+        "ids": "integers" if names is None else "strings",
         "n_bits": header["n_bits"],
         "n_bucket_bits": header["n_bits"] - header["n_rank_bits"],
         "n_rank_bits": header["n_rank_bits"],

@@ -1,6 +1,7 @@
 """`HammingIndex`: exact search over codes that come and go."""
 
 import copy
+import dataclasses
 import os
 from collections.abc import Iterator
 from typing import Any, Self
@@ -13,9 +14,11 @@ from kinhash.arguments import MAX_THREADS, check_choice, checked_threads, defaul
 from kinhash.arrays import Array, Bytes, Integers
 from kinhash.codes import ORDERS, Codes, Order
 from kinhash.errors import InvalidInputError, SearchTimeout
+from kinhash.ids import Ids, Texts, as_ids, as_new_ids, check_distinct, is_integer, shown
 from kinhash.index import duplicates, explain, file
 from kinhash.index import memory as settings
 from kinhash.index.locks import ForkSafeLock
+from kinhash.index.names import Names
 from kinhash.index.segments import Segment, State, packed_ranks, rank_words
 from kinhash.linkage import LINKAGES, Groups, Linkage
 from kinhash.matches import Matches
@@ -34,7 +37,8 @@ class HammingIndex:
 
     Args:
         codes: The items' codes.
-        ids: int64, any numbers, each once; 0, 1, 2, ... by default.
+        ids: int64, any numbers, each once; or strings, each once, whose order is that of adding;
+            0, 1, 2, ... by default. An index has one kind; while it is empty, it takes both.
         memory: "lean" (codes, ids and a hash table), "balanced" (plus look-up tables of up to 48
             bytes per item) or "fast" (up to 512).
         made_by: Fingerprint of the encoder that made the codes, if known; kept in the file, so
@@ -74,18 +78,20 @@ class HammingIndex:
     ) -> None:
         wanted = settings.structures(memory)
         _check_are_codes(codes, "`codes`")
-        checked = None if ids is None else _checked_ids(ids, len(codes))
+        checked = None if ids is None else as_new_ids(ids, len(codes))
         if not isinstance(made_by, str | None):
             raise InvalidInputError(
                 f"`made_by` must be a string or None, got {type(made_by).__name__}."
             )
+        numbers = None if isinstance(checked, Texts) else checked  # strings count from 0
         self._set_up(
             codes.n_bits,
-            (Segment.build(codes.words, checked, wanted, _ranks(codes)),),
+            (Segment.build(codes.words, numbers, wanted, _ranks(codes)),),
             signed=codes.signed,
             memory=memory,
             made_by=made_by,
             n_rank_bits=codes.n_rank_bits,
+            names=Names.of(checked),
         )
 
     def _set_up(
@@ -97,13 +103,14 @@ class HammingIndex:
         memory: str,
         made_by: str | None,
         n_rank_bits: int = 0,
+        names: Names | None = None,
     ) -> None:
         self._wanted = settings.structures(memory)
         self._memory, self._made_by = memory, made_by
         self._n_bits, self._n_rank_bits, self._signed = n_bits, n_rank_bits, signed
         self._farthest = (n_bits - n_rank_bits) * (2 if signed else 1)
         self._lock = ForkSafeLock()
-        self._state = State(segments)
+        self._state = State(segments, names)
 
     @property
     def n_bits(self) -> int:
@@ -138,38 +145,44 @@ class HammingIndex:
     @property
     def n_bytes(self) -> int:
         """The size of all arrays."""
-        return sum(
-            array.nbytes for segment in self._state.segments for array in segment.arrays.values()
+        state = self._state
+        n_bytes = sum(
+            array.nbytes for segment in state.segments for array in segment.arrays.values()
         )
+        return n_bytes + (0 if state.names is None else state.names.n_bytes)
 
     @property
-    def ids(self) -> Integers:
-        """All ids, in ascending order: int64."""
-        return np.sort(np.concatenate([segment.alive_ids for segment in self._state.segments]))
+    def ids(self) -> Array:
+        """All ids: int64 in ascending order, or `str` in the order of adding."""
+        state = self._state
+        return state.called(state.numbers())
 
     def __len__(self) -> int:
         return self._state.n_items
 
     def __contains__(self, item: object) -> bool:
         """Return whether an item of this id is stored."""
-        if isinstance(item, (bool, np.bool_)) or not isinstance(item, (int, np.integer)):
+        state = self._state
+        if state.names is not None:
+            numbers = state.names.number_of(item)
+        elif is_integer(item) and -(2**63) <= item < 2**63:
+            numbers = np.array([item], np.int64)
+        else:
             return False
-        if not -(2**63) <= item < 2**63:
-            return False
-        ids = np.array([item], np.int64)
-        return any(segment.positions(ids)[0] >= 0 for segment in self._state.segments)
+        return any(segment.positions(numbers)[0] >= 0 for segment in state.segments)
 
     def codes(self, ids: npt.ArrayLike) -> Codes:
         """Return the codes of stored items, in the order of `ids`.
 
         Args:
-            ids: `(n,)` integers; one may stand there several times.
+            ids: `(n,)` ids; one may stand there several times.
 
         Raises:
-            InvalidInputError: An id is not stored, or no integer.
+            InvalidInputError: An id is not stored, or of another kind than those that are.
         """
-        wanted = _checked_integers(ids)
-        segments = self._state.segments
+        state, asked = self._state, as_ids(ids)
+        _check_kind(asked, state)
+        wanted, segments = state.numbers_of(asked), state.segments
         words = np.zeros((len(wanted), segments[0].numbers["n_words"]), np.uint64)
         ranks = np.zeros((len(wanted), segments[0].numbers["rank_bytes"]), np.uint8)
         missing = np.ones(len(wanted), bool)
@@ -180,7 +193,7 @@ class HammingIndex:
             ranks[hit] = segment.ranks_of(items[hit])
             missing &= ~hit
         if missing.any():
-            raise InvalidInputError(f"`ids` hold {wanted[missing][0]}, which is not in the index.")
+            raise _unknown(asked, missing)
         return Codes(
             words,
             self._n_bits,
@@ -197,13 +210,15 @@ class HammingIndex:
     # Copies share the segments, which never change; each then changes on its own.
 
     def __getstate__(self) -> dict[str, Any]:
+        state = self._state
         return {
             "n_bits": self._n_bits,
             "n_rank_bits": self._n_rank_bits,
-            "segments": self._state.segments,
+            "segments": state.segments,
             "signed": self._signed,
             "memory": self._memory,
             "made_by": self._made_by,
+            "names": state.names,
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -237,7 +252,8 @@ class HammingIndex:
             sort: Order each row, equal distances too. Only then are rank bits compared, and
                 `rank_distances` known.
             order: Of sorted rows: "nested" by distance, then rank distance, then id; "total" by
-                the sum of both distances, then id. The same without rank bits.
+                the sum of both distances, then id. The same without rank bits. Strings go by the
+                order of adding.
             allowed: Only these items: their ids, of which unknown ones are ignored, or a mask over
                 `index.ids`.
             out: An earlier answer whose memory may be reused; it must not be used afterwards.
@@ -268,7 +284,8 @@ class HammingIndex:
             n_threads = checked_threads("n_threads", n_threads)
         if timeout is not None:
             timeout = _checked_timeout(timeout)
-        searcher = self._state.searcher if allowed is None else self._restricted(allowed)
+        state = self._state
+        searcher = state.searcher if allowed is None else self._restricted(allowed, state)
         if out is not None:
             _release(out)
         try:
@@ -280,7 +297,7 @@ class HammingIndex:
                 found = searcher.radius(queries.words, radius, bool(sort), n_threads, "", timeout)
         except _native.Timeout:
             raise SearchTimeout(timeout or 0) from None
-        return Matches._of(found)  # noqa: SLF001 - an answer of the core
+        return state.matches(found)
 
     def search_top_k(
         self,
@@ -302,6 +319,7 @@ class HammingIndex:
             k: How many, at least 1.
             order: What is near: "nested" by distance, then rank distance, then id; "total" by the
                 sum of both distances, then id. Without rank bits both are by distance, then id.
+                Strings go by the order of adding.
             allowed: Only these items: their ids, of which unknown ones are ignored, or a mask over
                 `index.ids`.
             out: An earlier answer whose memory may be reused; it must not be used afterwards.
@@ -318,7 +336,8 @@ class HammingIndex:
         check_choice("order", order, ORDERS)
         n_threads = checked_threads("n_threads", n_threads)
         timeout = _checked_timeout(timeout)
-        searcher = self._state.searcher if allowed is None else self._restricted(allowed)
+        state = self._state
+        searcher = state.searcher if allowed is None else self._restricted(allowed, state)
         if out is not None:
             _release(out)
         k = min(k, searcher.n_items())
@@ -326,7 +345,7 @@ class HammingIndex:
             found = _nearest(searcher, queries, k, order, n_threads, timeout)
         except _native.Timeout:
             raise SearchTimeout(timeout or 0) from None
-        return Matches._of(found)  # noqa: SLF001 - an answer of the core
+        return state.matches(found)
 
     def count_radius(
         self,
@@ -350,7 +369,8 @@ class HammingIndex:
         n_threads = checked_threads("n_threads", n_threads)
         timeout = _checked_timeout(timeout)
         counts = np.zeros((len(queries), radius + 1), np.int64)
-        searcher = self._state.searcher if allowed is None else self._restricted(allowed)
+        state = self._state
+        searcher = state.searcher if allowed is None else self._restricted(allowed, state)
         try:
             searcher.count(queries.words, counts, n_threads, "", timeout)
         except _native.Timeout:
@@ -390,14 +410,16 @@ class HammingIndex:
             work, what=what, n_queries=len(queries), n_codes=self.n_codes, n_items=len(self)
         )
 
-    def iter_buckets(self) -> Iterator[tuple[Codes, Integers]]:
+    def iter_buckets(self) -> Iterator[tuple[Codes, Array]]:
         """Yield each different bucket, as Codes of length 1, with the ids that have it."""
-        segment = self._merged(self._state.segments)
+        state = self._state
+        segment = self._merged(state.segments)
         words = segment.arrays["codes"].reshape(-1, segment.numbers["n_words"])
         offsets = segment.arrays["offsets"]
         codes = Codes(words, self.n_bits - self.n_rank_bits, signed=self.signed)
         for row, code in enumerate(codes):
-            yield code, segment.ids[offsets[row] : offsets[row + 1]].astype(np.int64)
+            numbers = segment.ids[offsets[row] : offsets[row + 1]].astype(np.int64)
+            yield code, state.called(numbers)
 
     def duplicates(self, radius: int = 0, *, linkage: Linkage = "star") -> Groups:
         """Return groups of two or more items; a link joins items whose buckets are near.
@@ -419,8 +441,13 @@ class HammingIndex:
         """
         radius = min(_checked_integer("radius", radius, 0), self._farthest)
         check_choice("linkage", linkage, LINKAGES)
-        merged = self._merged(self._state.segments)
-        return duplicates.groups(merged, radius, self._wanted, linkage)
+        state = self._state
+        merged = self._merged(state.segments)
+        found = duplicates.groups(merged, radius, self._wanted, linkage)
+        if state.names is None:
+            return found
+        names = (state.called(found.id), state.called(found.representative))
+        return dataclasses.replace(found, id=names[0], representative=names[1])
 
     # Changing
 
@@ -428,16 +455,17 @@ class HammingIndex:
         """Store more items; the next search sees all of them.
 
         The cost is in proportion to what is added, amortised: small segments are merged into
-        larger ones as they grow.
+        larger ones as they grow. An id that was removed may come back; a string is then the last
+        in the order of adding.
 
         Raises:
-            InvalidInputError: An id is stored already or given twice; then nothing changes.
+            InvalidInputError: An id is stored already or given twice, or of another kind than those
+                that are stored; then nothing changes.
         """
         self._check_codes(codes)
-        checked = _checked_ids(ids, len(codes))
+        checked = as_new_ids(ids, len(codes))
         with self._lock:
-            self._check_absent(checked)
-            self._put(self._state.segments, codes, checked)
+            self._add(codes, checked)
 
     def remove(self, ids: npt.ArrayLike) -> None:
         """Drop items; the next search finds none of them.
@@ -445,37 +473,81 @@ class HammingIndex:
         Raises:
             InvalidInputError: An id is not stored or given twice; then nothing changes.
         """
-        checked = _checked_ids(ids, None)
+        checked = as_ids(ids)
+        check_distinct(checked)
         with self._lock:
-            self._state = State(self._without(checked))
+            state = self._state
+            segments = self._without(state.numbers_of(checked), checked)
+            self._state = self._compacted(State(segments, state.names))
 
     def update(self, codes: Codes, ids: npt.ArrayLike) -> None:
         """Replace the codes of items that are stored; no search sees half of the change.
+
+        Strings keep their place in the order of adding.
 
         Raises:
             InvalidInputError: An id is not stored or given twice; then nothing changes.
         """
         self._check_codes(codes)
-        checked = _checked_ids(ids, len(codes))
+        checked = as_new_ids(ids, len(codes))
         with self._lock:
-            self._put(self._without(checked), codes, checked)
+            state = self._state
+            numbers = state.numbers_of(checked)
+            segments = self._without(numbers, checked)
+            self._state = State(self._with(segments, codes, numbers), state.names)
 
-    def _put(self, segments: tuple[Segment, ...], codes: Codes, ids: Array) -> None:
-        """Make the given segments and the new items the state."""
+    def merge(self, other: "HammingIndex") -> None:
+        """Store all items of another index, too, after its own; the next search sees all of them.
+
+        Raises:
+            InvalidInputError: Its codes have other lengths or were made by another encoder, or an
+                id is in both; then nothing changes.
+        """
+        if not isinstance(other, HammingIndex):
+            raise InvalidInputError(f"`other` must be a HammingIndex, got {type(other).__name__}.")
+        if other.made_by not in (None, self._made_by) and self._made_by is not None:
+            raise InvalidInputError(
+                f"`other` was made by encoder {other.made_by}, but this index by {self._made_by}. "
+                "Encode the items again with the same encoder."
+            )
+        ids = other.ids
+        codes, checked = other.codes(ids), as_ids(ids)
+        self._check_codes(codes, "the codes of `other`")
+        with self._lock:
+            self._add(codes, checked)
+
+    def _add(self, codes: Codes, ids: Ids) -> None:
+        """Store items whose ids are different ones."""
+        state = self._state
         if not len(ids):
             return
+        if state.n_items:
+            _check_absent(ids, state)
+        names = None
+        if isinstance(ids, Texts):
+            before = state.names if state.names is not None and state.n_items else Names([])
+            names = before.with_more(ids)
+            ids = np.arange(len(before), len(names))  # from here on, their numbers
+        self._state = State(self._with(state.segments, codes, ids), names)
+
+    def _with(self, segments: tuple[Segment, ...], codes: Codes, ids: Array) -> tuple[Segment, ...]:
+        """Return the given segments and the new items."""
+        if not len(ids):
+            return segments
         parts = [*segments, Segment.build(codes.words, ids, self._wanted, _ranks(codes))]
         # Sizes at least double from one to the one before: few segments, and each item is merged
         # about log n times.
         while len(parts) > 1 and parts[-2].n_alive < 2 * parts[-1].n_alive:
             parts[-2:] = [self._merged(tuple(parts[-2:]))]
-        self._state = State(tuple(parts))
+        return tuple(parts)
 
-    def _without(self, ids: Array) -> tuple[Segment, ...]:
-        left = np.ones(len(ids), bool)
+    def _without(self, numbers: Array, ids: Ids) -> tuple[Segment, ...]:
+        """Return the segments without these items."""
+        _check_kind(ids, self._state)
+        left = np.ones(len(numbers), bool)
         parts = []
         for segment in self._state.segments:
-            items = segment.positions(ids)
+            items = segment.positions(numbers)
             hit = items >= 0
             left &= ~hit
             part = segment.without(items[hit]) if hit.any() else segment
@@ -483,10 +555,23 @@ class HammingIndex:
                 part = self._merged((part,))
             parts.append(part)
         if left.any():
-            raise InvalidInputError(
-                f"`ids` hold {ids[left][0]}, which is not in the index. Nothing was changed."
-            )
+            raise _unknown(ids, left, "Nothing was changed.")
         return tuple(part for part in parts if part.n_items) or (parts[0],)
+
+    def _compacted(self, state: State) -> State:
+        """Return a state without the strings of removed items if they are many."""
+        if state.names is None or state.n_items >= (1 - settings.MANY_DEAD) * len(state.names):
+            return state
+        segment, names = self._numbered_anew(state)
+        return State((segment,), names)
+
+    def _numbered_anew(self, state: State) -> tuple[Segment, Names | None]:
+        """Return all items as one segment, and names without those of removed items."""
+        segment, names = self._merged(state.segments), state.names
+        if names is None or (len(names.parts) == 1 and len(names) == segment.n_items):
+            return segment, names
+        numbers = np.sort(segment.ids)
+        return segment.called(np.searchsorted(numbers, segment.ids)), Names([names.kept(numbers)])
 
     def _merged(self, segments: tuple[Segment, ...]) -> Segment:
         if len(segments) == 1 and segments[0].alive is None:
@@ -503,11 +588,12 @@ class HammingIndex:
         Raises:
             InvalidInputError: The folder does not exist or cannot be written.
         """
-        segment = self._merged(self._state.segments)
+        segment, names = self._numbered_anew(self._state)
         file.write(
             path,
             segment.arrays,
             segment.numbers,
+            names=None if names is None else names.parts[0],
             n_bits=self.n_bits,
             n_rank_bits=self.n_rank_bits,
             signed=self.signed,
@@ -539,7 +625,7 @@ class HammingIndex:
         names = ("n_bits", "n_rank_bits", "signed", "memory", "made_by")
         kept = {name: stored.header[name] for name in names}
         index = cls.__new__(cls)
-        index._set_up(segments=(segment,), **kept)  # noqa: SLF001 - its own class
+        index._set_up(segments=(segment,), names=Names.of(stored.names), **kept)  # noqa: SLF001
         return index
 
     # Checks
@@ -560,19 +646,9 @@ class HammingIndex:
         )
         codes.check_comparable(none, name, "the index")
 
-    def _check_absent(self, ids: Array) -> None:
-        for segment in self._state.segments:
-            stored = segment.positions(ids) >= 0
-            if stored.any():
-                raise InvalidInputError(
-                    f"`ids` hold {ids[stored][0]}, which is in the index already. "
-                    "Use update to replace it; nothing was changed."
-                )
-
-    def _restricted(self, allowed: npt.ArrayLike) -> _native.Searcher:
+    def _restricted(self, allowed: npt.ArrayLike, state: State) -> _native.Searcher:
         """Return what searches the allowed items."""
-        state = self._state
-        ids = self._allowed_ids(allowed, state)
+        ids = _allowed_numbers(allowed, state)
         items = [segment.positions(ids) for segment in state.segments]
         n_allowed = sum(int((found >= 0).sum()) for found in items)
         if n_allowed <= settings.FEW_ALLOWED * state.n_items:
@@ -594,22 +670,49 @@ class HammingIndex:
             restricted.append(segment.restricted(alive))
         return _native.Searcher(restricted)
 
-    def _allowed_ids(self, allowed: npt.ArrayLike, state: State) -> Array:
-        array = np.asarray(allowed)
-        if array.dtype == bool:
-            if array.shape != (state.n_items,):
-                raise InvalidInputError(
-                    f"`allowed` as a mask must have shape ({state.n_items},), one per id in "
-                    f"ascending order, got {array.shape}."
-                )
-            stored: Array = np.sort(np.concatenate([s.alive_ids for s in state.segments]))
-            chosen: Array = stored[array]
-            return chosen
-        if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
+
+def _allowed_numbers(allowed: npt.ArrayLike, state: State) -> Integers:
+    """Return the numbers of allowed items, in ascending order."""
+    are_texts = isinstance(allowed, list | tuple) and bool(allowed) and isinstance(allowed[0], str)
+    array = np.zeros(0, np.str_) if are_texts else np.asarray(allowed)
+    if array.dtype != bool:
+        asked = as_ids(allowed, "allowed")
+        _check_kind(asked, state, "allowed")
+        return np.unique(state.numbers_of(asked))
+    if array.shape != (state.n_items,):
+        raise InvalidInputError(
+            f"`allowed` as a mask must have shape ({state.n_items},), one per id in the order of "
+            f"`index.ids`, got {array.shape}."
+        )
+    chosen: Integers = state.numbers()[array]
+    return chosen
+
+
+def _check_absent(ids: Ids, state: State) -> None:
+    _check_kind(ids, state)
+    numbers = state.numbers_of(ids)
+    for segment in state.segments:
+        stored = segment.positions(numbers) >= 0
+        if stored.any():
             raise InvalidInputError(
-                f"`allowed` must be ids or a mask, got {array.dtype} of shape {array.shape}."
+                f"`ids` hold {shown(ids, int(np.argmax(stored)))}, which is in the index already. "
+                "Use update to replace it; nothing was changed."
             )
-        return np.unique(_fitting("`allowed`", array))
+
+
+def _check_kind(ids: Ids, state: State, name: str = "ids") -> None:
+    """Raise InvalidInputError unless ids are of the kind that is stored."""
+    if not state.has_kind(ids):
+        kinds = ("integers", "strings")[:: 1 if state.names is None else -1]
+        raise InvalidInputError(
+            f"`{name}` must be {kinds[0]}, as those of the index are, got {kinds[1]}, such as "
+            f"{shown(ids, 0)}."
+        )
+
+
+def _unknown(ids: Ids, missing: Array, more: str = "") -> InvalidInputError:
+    told = f"`ids` hold {shown(ids, int(np.argmax(missing)))}, which is not in the index. {more}"
+    return InvalidInputError(told.rstrip())
 
 
 def _ranks(codes: Codes) -> Bytes:
@@ -671,34 +774,3 @@ def _checked_integer(name: str, value: int | None, low: int) -> int:
     ):
         raise InvalidInputError(f"`{name}` must be an integer of at least {low}, got {value!r}.")
     return int(value)
-
-
-def _fitting(name: str, array: Array) -> Array:
-    """Return integers as int64, and refuse those that would become others."""
-    if array.dtype == np.uint64 and array.size and array.max() > np.iinfo(np.int64).max:
-        raise InvalidInputError(f"{name} must fit into int64, got {array.max()}.")
-    return np.ascontiguousarray(array, np.int64)
-
-
-def _checked_integers(ids: npt.ArrayLike) -> Array:
-    array = np.asarray(ids)
-    if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
-        raise InvalidInputError(
-            f"`ids` must be integers, one per code, got {array.dtype} of shape {array.shape}."
-        )
-    return _fitting("`ids`", array)
-
-
-def _checked_ids(ids: npt.ArrayLike, n: int | None) -> Array:
-    """Return ids as int64, each once, `n` of them if given."""
-    checked = _checked_integers(ids)
-    if n is not None and len(checked) != n:
-        raise InvalidInputError(f"`ids` has {len(checked)} entries for {n} codes.")
-    if checked.size > 1 and not np.all(checked[1:] > checked[:-1]):
-        ordered = np.sort(checked)
-        twice = ordered[1:][ordered[1:] == ordered[:-1]]
-        if twice.size:
-            raise InvalidInputError(
-                f"`ids` hold {twice[0]} twice. Give each item an id of its own."
-            )
-    return checked

@@ -52,7 +52,8 @@ def search_radius(
         queries: `n_queries` codes with the same lengths and `signed`.
         radius: Largest accepted distance; 0 means identical buckets. A radius beyond the largest
             possible distance returns every item.
-        ids: int64, `(n,)`: what to call the items; 0 to n - 1 unless given.
+        ids: int64 or strings, `(n,)`: what to call the items; 0 to n - 1 unless given. Strings
+            stand in the order of adding, by which ties go.
         order: Of each row: "nested" by distance, then rank distance, then id; "total" by the sum
             of both distances, then id.
 
@@ -71,9 +72,9 @@ def search_radius(
     if not _is_integer(radius) or radius < 0:
         farthest = items.n_bucket_bits * (2 if items.signed else 1)
         raise InvalidInputError(f"`radius` must be an integer in [0, {farthest}], got {radius!r}.")
-    names = _checked_ids(ids, len(items))
-    rows = (_ranked(query, items, names, order) for query in queries)
-    return _joined([row[:, row[1] <= radius] for row in rows], with_rank=items.n_rank_bits > 0)
+    numbers, names = _checked_ids(ids, len(items))
+    rows = (_ranked(query, items, numbers, order) for query in queries)
+    return _joined([row[:, row[1] <= radius] for row in rows], items, names)
 
 
 def search_top_k(
@@ -90,7 +91,7 @@ def search_top_k(
         items: `n` codes to search.
         queries: `n_queries` codes with the same lengths and `signed`.
         k: How many matches each query gets, at least 1.
-        ids: int64, `(n,)`: what to call the items; 0 to n - 1 unless given.
+        ids: As in `search_radius`.
         order: As in `search_radius`.
 
     Raises:
@@ -107,9 +108,9 @@ def search_top_k(
     check_choice("order", order, ORDERS)
     if not _is_integer(k) or k < 1:
         raise InvalidInputError(f"`k` must be an integer of at least 1, got {k!r}.")
-    names = _checked_ids(ids, len(items))
-    rows = (_ranked(query, items, names, order) for query in queries)
-    return _joined([row[:, :k] for row in rows], with_rank=items.n_rank_bits > 0)
+    numbers, names = _checked_ids(ids, len(items))
+    rows = (_ranked(query, items, numbers, order) for query in queries)
+    return _joined([row[:, :k] for row in rows], items, names)
 
 
 def _n_differing(queries: Array, items: Array) -> Array:
@@ -131,24 +132,28 @@ def _ranked(query: Codes, items: Codes, ids: Array, order: Order) -> Array:
     return found[:, np.lexsort(keys)]
 
 
-def _joined(rows: list[Array], *, with_rank: bool) -> Matches:
+def _joined(rows: list[Array], items: Codes, names: Array | None) -> Matches:
     offsets = np.cumsum([0, *(row.shape[1] for row in rows)], dtype=np.int64)
     ids, bucket, rank = np.concatenate([np.zeros((3, 0), np.int64), *rows], axis=1)
-    return Matches(offsets, ids, bucket, rank if with_rank else None)
+    called = ids if names is None else names[ids]
+    return Matches(offsets, called, bucket, rank if items.n_rank_bits else None)
 
 
-def _checked_ids(ids: npt.ArrayLike | None, n_items: int) -> Array:
+def _checked_ids(ids: npt.ArrayLike | None, n_items: int) -> tuple[Array, Array | None]:
+    """Return the number of each item, and what to call the numbers if they are not the ids."""
     if ids is None:
-        return np.arange(n_items, dtype=np.int64)
+        return np.arange(n_items, dtype=np.int64), None
     array = np.asarray(ids)
     if array.shape != (n_items,):
         raise InvalidInputError(
             f"`ids` must have shape ({n_items},), one per item, got shape {array.shape}."
         )
+    if array.dtype.kind in "OU":
+        return np.arange(n_items, dtype=np.int64), array.astype(object)
     # An empty list has no type of its own; bool and uint64 would change their values or meaning.
     if array.size and (array.dtype.kind not in "iu" or not np.can_cast(array.dtype, np.int64)):
-        raise InvalidInputError(f"`ids` must be int64, got {array.dtype}.")
-    return array.astype(np.int64)
+        raise InvalidInputError(f"`ids` must be int64 or strings, got {array.dtype}.")
+    return array.astype(np.int64), None
 
 
 def _is_integer(value: object) -> bool:

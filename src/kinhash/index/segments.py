@@ -1,14 +1,18 @@
 """The immutable parts of an index: segments of items, and the state that a search takes."""
 
 import dataclasses
+import functools
 from collections.abc import Callable
 from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
 
 from kinhash import _native
-from kinhash.arrays import Array, Bytes, Words
+from kinhash.arrays import Array, Bytes, Integers, Words
+from kinhash.ids import Ids, Texts
 from kinhash.index import memory
+from kinhash.index.names import Names
+from kinhash.matches import Matches, NamedMatches
 
 Value = TypeVar("Value")
 
@@ -96,6 +100,12 @@ class Segment:
     def __reduce__(self) -> tuple[Any, ...]:
         return Segment.of, (self.arrays, self.numbers, self.alive)
 
+    def called(self, ids: Array) -> Self:
+        """Return the same items under other ids, narrow ones in the same order."""
+        none = self.arrays["wide_ids"][:0]
+        renamed = {"narrow_ids": ids.astype(np.uint32), "wide_ids": none}
+        return self.of(self.arrays | renamed, self.numbers, self.alive)
+
     @property
     def ids(self) -> Array:
         """The id of each item, bucket by bucket."""
@@ -178,11 +188,38 @@ class Segment:
 
 
 class State:
-    """All items at one moment. A search takes it once; a change puts another in its place."""
+    """All items at one moment. A search takes it once; a change puts another in its place.
 
-    __slots__ = ("n_items", "searcher", "segments")
+    Args:
+        segments: The items. Where ids are strings, segments know an item by its number.
+        names: The strings, by number; None where ids are integers.
+    """
 
-    def __init__(self, segments: tuple[Segment, ...]) -> None:
-        self.segments = segments
+    __slots__ = ("matches", "n_items", "names", "searcher", "segments")
+
+    def __init__(self, segments: tuple[Segment, ...], names: Names | None = None) -> None:
+        self.segments, self.names = segments, names
         self.searcher = _native.Searcher([segment.native for segment in segments])
         self.n_items = self.searcher.n_items()
+        # Called with an answer of the core. Chosen here, so that no search has to ask.
+        self.matches: Callable[[_native.Answer], Matches] = (
+            Matches._of if names is None else functools.partial(NamedMatches._called, names)  # noqa: SLF001
+        )
+
+    def numbers(self) -> Integers:
+        """Return the numbers of all items that count, in ascending order."""
+        return np.sort(np.concatenate([segment.alive_ids for segment in self.segments]))
+
+    def has_kind(self, ids: Ids) -> bool:
+        """Return whether ids are of the kind that is stored; no ids are of both."""
+        return isinstance(ids, Texts) == (self.names is not None) or not len(ids)
+
+    def numbers_of(self, ids: Ids) -> Integers:
+        """Return the numbers by which segments may know ids of this kind; -1 for none."""
+        if not isinstance(ids, Texts):
+            return ids
+        return np.full(len(ids), -1) if self.names is None else self.names.numbers_of(ids)
+
+    def called(self, numbers: Integers) -> Array:
+        """Return the ids of numbers as the user has them."""
+        return numbers if self.names is None else self.names.strings(numbers)

@@ -8,6 +8,7 @@ from kinhash import _native
 from kinhash.arguments import default_threads
 from kinhash.arrays import Array, Bytes
 from kinhash.codes import Codes
+from kinhash.ids import Texts, check_table
 
 _PIECE = 2**22  # entries that are checked at a time
 _LISTS = 2**12  # lists of neighbours that are checked at a time
@@ -28,6 +29,7 @@ def check(
     n_bits: int,
     signed: bool,
     n_rank_bits: int = 0,
+    names: Texts | None = None,
 ) -> None:
     """Check that searches of a segment are exact.
 
@@ -40,6 +42,7 @@ def check(
         n_bits: Entries per code, bucket and rank.
         signed: Whether entries of the bucket may be -1.
         n_rank_bits: How many of the entries are rank bits.
+        names: The ids of the items where they are strings; else the segment has them.
 
     Raises:
         ValueError: An array is not as it should be; the message names it.
@@ -48,6 +51,8 @@ def check(
     codes = arrays["codes"].reshape(n_codes, n_words)
     _check_buckets(codes, arrays, segment, n_bits=n_bits - n_rank_bits, signed=signed)
     _check_ids(arrays)
+    if names is not None:
+        _check_names(names, arrays)
     if n_rank_bits:
         _check_ranks(arrays["ranks"].reshape(-1, numbers["rank_bytes"]), n_rank_bits)
     if len(arrays["group_starts"]):
@@ -97,6 +102,18 @@ def _check_ids(arrays: dict[str, Array]) -> None:
         twice = ordered[1:][ordered[1:] == ordered[:-1]]
         if len(twice):
             raise ValueError(f"`{name}` hold {twice[0]} twice")
+
+
+def _check_names(names: Texts, arrays: dict[str, Array]) -> None:
+    """Check that each item has a string of its own; that no number stands twice is known."""
+    for name in ("narrow_ids", "wide_ids"):
+        numbers = arrays[name]
+        if len(numbers):
+            wrong = numbers[(numbers < 0) | (numbers >= len(names))]
+            require(
+                not len(wrong), f"`{name}` hold {wrong[:1]}, but there are {len(names)} strings"
+            )
+    check_table(names)
 
 
 def _check_ranks(ranks: Bytes, n_rank_bits: int) -> None:
