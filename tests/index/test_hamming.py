@@ -1519,15 +1519,24 @@ def test_merging_stores_the_items_of_another_index_after_its_own(stairs, named):
 @pytest.mark.parametrize(
     ("other", "message"),
     [
-        (HammingIndex(STAIRS, [1, 2, 30, 4]), "`ids` hold 30, which is in the index already"),
-        (HammingIndex(packed([[1] * 4])), "the codes of `other` have 4 bits but the index has 3-"),
-        (HammingIndex(STAIRS, made_by="b"), "`other` was made by encoder b, but this index by a"),
-        (STAIRS, "`other` must be a HammingIndex, got Codes"),
+        (
+            lambda: HammingIndex(STAIRS, [1, 2, 30, 4]),
+            "`ids` hold 30, which is in the index already",
+        ),
+        (
+            lambda: HammingIndex(packed([[1] * 4])),
+            "the codes of `other` have 4 bits but the index has 3-",
+        ),
+        (
+            lambda: HammingIndex(STAIRS, made_by="b"),
+            "`other` was made by encoder b, but this index by a",
+        ),
+        (lambda: STAIRS, "`other` must be a HammingIndex, got Codes"),
     ],
 )
 def test_an_index_that_does_not_fit_is_not_merged(other, message):
     index = HammingIndex(STAIRS, [10, 20, 30, 40], made_by="a")
     before = everything(index)
     with pytest.raises(InvalidInputError, match=message):
-        index.merge(other)
+        index.merge(other())
     assert everything(index) == before
