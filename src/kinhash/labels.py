@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
+from kinhash import tables, tensors
 from kinhash.arrays import Array
 from kinhash.errors import InvalidInputError
 
@@ -27,6 +28,7 @@ def label_array(what: str, labels: Any) -> Any:  # noqa: ANN401 - any array-like
     """
     if scipy.sparse.issparse(labels):
         return labels
+    labels = _unwrapped(labels)
     if isinstance(labels, np.ma.MaskedArray):  # NumPy would bring back what is masked
         objects = labels.data.astype(object)
         objects[np.ma.getmaskarray(labels)] = None
@@ -45,6 +47,22 @@ def label_array(what: str, labels: Any) -> Any:  # noqa: ANN401 - any array-like
         if not all(isinstance(label, only) for label in objects.flat):
             return objects
     return array
+
+
+def _unwrapped(labels: Any) -> Any:  # noqa: ANN401 - whatever the user has
+    """Return labels as an array where they are a tensor, or a table that NumPy does not read."""
+    array = tensors.as_array(labels)
+    if array is not None:
+        return array
+    family = type(labels).__module__.partition(".")[0]
+    if family in {"builtins", "numpy", "pandas", "polars"}:
+        return labels
+    table = tables.as_table(labels)
+    if table is None:
+        return labels
+    if table.num_columns == 1 and not tables.is_list(table.schema.types[0]):
+        return tables.entries(table.column(0))
+    return tables.vectors(table, source="`y`")
 
 
 def missing_rows(labels: Any) -> Array:  # noqa: ANN401 - an array or sparse

@@ -413,6 +413,17 @@ def numbers(column: ArrowColumn) -> Array:
     return np.asarray(column.to_numpy(zero_copy_only=False))
 
 
+def entries(column: ArrowColumn) -> Array:
+    """Return a column of anything: numbers as such, NaN where empty; all else as Python objects."""
+    if is_number(column.type) and not (
+        column.null_count and arrow().types.is_boolean(plain(column).type)
+    ):
+        return numbers(column)
+    found = np.empty(len(column), dtype=object)
+    found[:] = column.to_pylist()
+    return found
+
+
 def plain(column: ArrowColumn) -> ArrowColumn:
     """Return a column without what only stores it: a dictionary, or an extension type."""
     pa = arrow()

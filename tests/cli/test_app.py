@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 import typer
 from sklearn.datasets import load_iris
@@ -158,7 +159,15 @@ def test_what_the_page_shows_is_what_a_terminal_shows(tmp_path, monkeypatch):
     iris = load_iris()
     rows = [",".join(map(str, row)) for row in iris.data]
     lines = [f"{row},{iris.target_names[y]}" for row, y in zip(rows, iris.target, strict=True)]
-    Path("iris.csv").write_text("\n".join(["a,b,c,d,species", *lines]) + "\n")
+    header = "sepal_length,sepal_width,petal_length,petal_width,species"
+    Path("iris.csv").write_text("\n".join([header, *lines]) + "\n")
+    rng, kinds = np.random.default_rng(0), ("cup", "lamp", "sofa")
+    rows = [rng.normal(3 * (i % 3), 1, 3).round(3) for i in range(60)]
+    lines = [
+        f"{kinds[i % 3]}-{i},{row[0]},{row[1]},{row[2]},{i}.99,A {kinds[i % 3]},{kinds[i % 3]}"
+        for i, row in enumerate(rows)
+    ]
+    Path("shop.csv").write_text("\n".join(["sku,e0,e1,e2,price,title,kind", *lines]) + "\n")
     blocks = re.findall(r"^```(\w+)\n(.*?)^```$", DOCS.read_text("utf-8"), re.MULTILINE | re.DOTALL)
     for language, content in blocks:
         if language == "toml":

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from kinhash import Codes, HammingIndex
+from kinhash.cli.data import load_data
 from kinhash.cli.inputs import (
     build_index,
     check_modality,
@@ -13,7 +14,6 @@ from kinhash.cli.inputs import (
     encoder_of,
     holds_index,
     load_codes,
-    load_data,
     load_items,
     load_model,
 )
@@ -55,15 +55,6 @@ def test_a_dash_reads_csv_from_stdin(monkeypatch):
     assert found.vectors.tolist() == [[1, 2], [3, 4]]
     assert found.names == ("x", "y")
     assert found.name == "standard input"
-
-
-def test_a_complaint_about_stdin_names_it(monkeypatch):
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"a,label\n1,x\n")))
-    with pytest.raises(InvalidInputError, match="standard input"):
-        load_plain("-", labels="class")
-    monkeypatch.setattr(sys, "stdin", None)
-    with pytest.raises(InvalidInputError, match="standard input is closed"):
-        load_plain("-")
 
 
 def test_each_kind_of_file_is_opened_as_what_it_is(files):

@@ -51,6 +51,7 @@ def compare(
     features: options.Features = None,
     labels: options.Labels = None,
     ids: options.Ids = None,
+    delimiter: options.Delimiter = None,
     root: options.Root = None,
     _debug: options.Debug = False,
 ) -> None:
@@ -63,6 +64,7 @@ def compare(
     the share of the true 10 nearest vectors that it finds.
     """
     from kinhash.cli import inputs
+    from kinhash.cli.data import load_data
     from kinhash.cli.messages import note
     from kinhash.cli.names import in_options
     from kinhash.cli.results import emit, shown
@@ -76,7 +78,15 @@ def compare(
         [name.strip() for name in methods.split(",")],
         options.whole_numbers(bits, "--bits", low=1, high=MAX_BITS, example="48,64"),
     )
-    dataset = inputs.load_data(data, features=features, labels=labels, ids=ids, root=root)
+    dataset = load_data(
+        data,
+        features=features,
+        labels=labels,
+        ids=ids,
+        root=root,
+        delimiter=delimiter,
+        with_ids=False,
+    )
     dataset = inputs.without_labels(dataset) if without_labels else dataset
     records = None if out is None else comparison.records_file(out, dataset)
     protocol, refused = "unseen" if unseen else "paper", list[str]()

@@ -74,6 +74,8 @@ def evaluate(
     features: options.Features = None,
     labels: options.Labels = None,
     ids: options.Ids = None,
+    text: options.Text = None,
+    delimiter: options.Delimiter = None,
     root: options.Root = None,
     _debug: options.Debug = False,
 ) -> None:
@@ -90,6 +92,7 @@ def evaluate(
     split, its test part is searched with itself; no item finds itself.
     """
     from kinhash.cli import inputs
+    from kinhash.cli.data import load_data
     from kinhash.cli.results import emit
     from kinhash.methods import HashMethod
 
@@ -98,11 +101,14 @@ def evaluate(
     if queries is not None:
         _check_apart(queries, data)
     read = functools.partial(
-        inputs.load_data,
+        load_data,
         features=features,
         labels=labels,
         ids=ids,
         root=root,
+        text=text,
+        delimiter=delimiter,
+        with_ids=False,
         modalities=None if isinstance(method, HashMethod) else method.modalities,
     )
     database, asked = read(data), None if queries is None else read(queries)

@@ -1,22 +1,20 @@
 """What a command reads: data by name, by path or from stdin, and files that kinhash wrote."""
 
 import dataclasses
-import sys
-import tempfile
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
-from kinhash.arrays import Vectors
+from kinhash.arrays import Array, Vectors
+from kinhash.cli.data import Looked, batches_of
 from kinhash.codes import Codes, StoredCodes
-from kinhash.datasets import Dataset
-from kinhash.datasets import load as load_dataset
+from kinhash.datasets import Batch, Dataset
 from kinhash.datasets.dataset import vectors_of
 from kinhash.datasets.user_files.packed import SUFFIXES as FOREIGN_SUFFIXES
 from kinhash.datasets.user_files.packed import Form, read_codes
-from kinhash.encoders import Encoder
+from kinhash.datasets.user_files.untyped import joined_ids
+from kinhash.encoders import Encoder, check_finite
 from kinhash.errors import InvalidInputError, unknown_name
 from kinhash.index.hamming import HammingIndex
 from kinhash.loading import load
@@ -24,65 +22,15 @@ from kinhash.methods import HashMethod, MultimodalMethod
 from kinhash.progress import progress_bar
 from kinhash.storage import INDEX_MAGIC
 
-STDIN = "-"
-STDIN_NAME = "standard input"
-
 AnyMethod = HashMethod | MultimodalMethod
 Known = npt.NDArray[np.bool_]
 
 _REMEDY = "Give the model that made them as --model, or encode the items again with this one."
 
 
-def load_data(
-    data: str,
-    *,
-    features: str | None,
-    labels: str | None,
-    ids: str | None,
-    root: Path | None,
-    modalities: Sequence[str] | None = None,
-) -> Dataset:
-    """Return the data set called `data`, the file at that path, or the CSV on stdin for "-".
-
-    With `modalities`, these are what its `modalities` hold.
-
-    Raises:
-        KinhashError: As `kinhash.datasets.load`.
-    """
-    if data == STDIN:
-        return _from_stdin(features, labels, ids, modalities)
-    with progress_bar(f"Reading {data}") as report:
-        return load_dataset(
-            data,
-            root=root,
-            features=features,
-            labels=labels,
-            ids=ids,
-            modalities=modalities,
-            progress=report,
-        )
-
-
 def without_labels(data: Dataset) -> Dataset:
     """Return the data set as if nobody had labelled it."""
     return dataclasses.replace(data, labels=None, names=None)
-
-
-def _from_stdin(
-    features: str | None, labels: str | None, ids: str | None, modalities: Sequence[str] | None
-) -> Dataset:
-    if sys.stdin is None:
-        raise InvalidInputError("Cannot read the data: standard input is closed.")
-    with tempfile.NamedTemporaryFile(suffix=".csv") as file:
-        file.write(sys.stdin.buffer.read())
-        file.flush()
-        try:
-            dataset = load_dataset(
-                file.name, features=features, labels=labels, ids=ids, modalities=modalities
-            )
-        except InvalidInputError as error:
-            raise InvalidInputError(str(error).replace(file.name, STDIN_NAME)) from error
-    return dataclasses.replace(dataset, name=STDIN_NAME)
 
 
 def load_model(path: Path) -> AnyMethod:
@@ -168,6 +116,63 @@ def encoded_rows(
     """Return the same of rows of one modality."""
     codes = model.encode(rows, modality=modality, n_threads=n_threads)
     return codes, model.has_content(rows, modality=modality)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Encoded:
+    """The codes of data that was read in batches.
+
+    Attributes:
+        codes: Of all rows.
+        ids: Of the rows; None if they have none.
+        n_empty: How many rows have nothing that the model knows.
+    """
+
+    codes: Codes
+    ids: Array | None
+    n_empty: int
+
+
+def encoded_data(data: str, model: AnyMethod, modality: str | None, looked: Looked) -> Encoded:
+    """Return the codes of data, of which one batch is in memory at a time.
+
+    Args:
+        data: A data set's name, a path, or "-".
+        model: A fitted method.
+        modality: One that `check_modality` has seen.
+        looked: Where to look in the data.
+
+    Raises:
+        KinhashError: The data cannot be read, or does not fit the model.
+    """
+    if modality is not None:
+        looked = dataclasses.replace(looked, modalities=(modality,))
+    codes, ids, n_empty = [], [], 0
+    title = f"Encoding {data}"
+    with batches_of(data, looked) as (batches, n_rows), progress_bar(title) as report:
+        for batch in batches:
+            rows, is_known = _encoded_batch(batch, data, model, modality)
+            codes.append(rows)
+            ids += [] if batch.ids is None else [batch.ids]
+            n_empty += int((~is_known).sum())
+            if n_rows is not None:
+                report(batch.first_row + len(batch), n_rows)
+    return Encoded(Codes.concatenate(codes), joined_ids(ids) if ids else None, n_empty)
+
+
+def _encoded_batch(
+    batch: Batch, data: str, model: AnyMethod, modality: str | None
+) -> tuple[Codes, Known]:
+    if isinstance(model, MultimodalMethod):
+        name = modality or model.modalities[0]
+        return encoded_rows(model, (batch.modalities or {})[name], name)
+    vectors = vectors_of(Dataset(data, batch.vectors, texts=batch.texts))
+    try:
+        return model.encode(vectors), np.ones(len(batch), bool)
+    except InvalidInputError:
+        if vectors.shape[1] == model.encoder_.n_features:
+            check_finite(vectors, first_row=batch.first_row)  # says the row among all
+        raise
 
 
 def load_codes(path: Path, wanted: str = "codes, such as `kinhash encode` writes") -> StoredCodes:

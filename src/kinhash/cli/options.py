@@ -59,8 +59,8 @@ Data = Annotated[
     str,
     typer.Argument(
         metavar="DATA",
-        help="A data set such as digits or cifar10, or a .npz, .npy, .parquet or .csv file; "
-        "- reads CSV from stdin.",
+        help="A data set such as digits or cifar10; a .npz, .npy, .parquet, .arrow, .feather, "
+        ".csv, .tsv or .jsonl file; or a folder of parts. - reads CSV from stdin.",
         autocompletion=completion.data,
     ),
 ]
@@ -97,8 +97,8 @@ Features = Annotated[
     typer.Option(
         "--features",
         metavar="NAME",
-        help="The array or list column with the vectors; of a named data set, the kind of "
-        "features.",
+        help="The columns of the vectors: names or patterns such as 'e*', separated by commas; "
+        "or the array or list column that holds them; of a named data set, the kind of features.",
         show_default=False,
     ),
 ]
@@ -115,8 +115,29 @@ Ids = Annotated[
     str | None,
     typer.Option(
         "--ids",
+        "--id",
         metavar="NAME",
-        help="The array or column with the items' numbers. [default: id or ids]",
+        help="The array or column with the items' ids, whole numbers or strings. [default: id or "
+        "ids]",
+        show_default=False,
+    ),
+]
+Text = Annotated[
+    str | None,
+    typer.Option(
+        "--text",
+        metavar="NAME",
+        help="The array or column with the texts of a modality that has no column of its name.",
+        show_default=False,
+    ),
+]
+Delimiter = Annotated[
+    str | None,
+    typer.Option(
+        "--delimiter",
+        metavar="SIGN",
+        help="What separates the cells of a .csv or .tsv file, such as ';'. [default: comma or "
+        "tab]",
         show_default=False,
     ),
 ]

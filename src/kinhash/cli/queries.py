@@ -82,7 +82,7 @@ def asked(
         method: The model; None for codes.
         index: What is searched.
         reranker: What is to compare the vectors of the queries, if anything.
-        read: `inputs.load_data`, told where to look.
+        read: `load_data`, told where to look.
         ids: What holds the ids of codes.
         n_threads: As for `encode`.
 

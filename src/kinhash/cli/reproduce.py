@@ -48,7 +48,7 @@ def reproduce(
     Writes a record for each method and split, the figures, and a report. You can stop it at any
     time: the same command continues where it stopped.
     """
-    from kinhash.cli import inputs
+    from kinhash.cli.data import load_data
     from kinhash.cli.messages import note
     from kinhash.cli.results import emit, shown
     from kinhash.progress import progress_bar
@@ -56,7 +56,7 @@ def reproduce(
     from kinhash.studies.paper.reproduction import REPORT
 
     experiments.check_name(experiment)  # an unknown one is refused before anything is loaded
-    data = inputs.load_data(experiment, features=None, labels=None, ids=None, root=root)
+    data = load_data(experiment, features=None, labels=None, ids=None, root=root)
     with progress_bar("Reproducing") as report:
         found = experiments.reproduce(experiment, data, out, splits=splits, report=report)
     rows = found.shown if output is options.Format.TABLE else found.numbers

@@ -8,7 +8,8 @@ import numpy as np
 import typer
 
 from kinhash.arrays import Array, Floats
-from kinhash.cli import inputs, options
+from kinhash.cli import options
+from kinhash.cli.data import load_data
 from kinhash.datasets import DATASETS, Dataset
 from kinhash.datasets.dataset import vectors_of
 from kinhash.datasets.user_files.arrays import mapped_npy
@@ -98,7 +99,7 @@ def opened(
 
     Raises:
         InvalidInputError: An item has no vector there, or there are no vectors.
-        KinhashError: As `inputs.load_data`.
+        KinhashError: As `load_data`.
     """
     if data is None:
         return None
@@ -116,7 +117,7 @@ def _vectors(data: str, root: Path | None) -> tuple[Array, Array | None]:
         if mapped.ndim == 2 and mapped.dtype in _AS_THEY_ARE:
             return mapped, None
     root = root if data in DATASETS else None  # of a file, the folder does not count
-    found = inputs.load_data(data, features=None, labels=None, ids=None, root=root)
+    found = load_data(data, features=None, labels=None, ids=None, root=root)
     return vectors_of(found), found.ids
 
 

@@ -131,6 +131,8 @@ def search(
     features: options.Features = None,
     labels: options.Labels = None,
     ids: options.Ids = None,
+    text: options.Text = None,
+    delimiter: options.Delimiter = None,
     root: options.Root = None,
     _debug: options.Debug = False,
 ) -> None:
@@ -142,12 +144,21 @@ def search(
     """
     from kinhash.cli import answers, inputs, reranking
     from kinhash.cli import queries as reading
+    from kinhash.cli.data import load_data
 
     options.check_one_of({"--radius": radius, "--top-k": k})
     source = reading.Source(queries, query_text or None, query_codes, column, model, modality)
     reading.check_options(source)
     reranking.check_options(rerank, metric, candidates, k, has_vectors=queries is not None)
-    read = functools.partial(inputs.load_data, features=features, labels=labels, ids=ids, root=root)
+    read = functools.partial(
+        load_data,
+        features=features,
+        labels=labels,
+        ids=ids,
+        root=root,
+        text=text,
+        delimiter=delimiter,
+    )
     method = None if model is None else inputs.load_fitting_model(model, modality)
     index = inputs.load_items(items, method)
     reranker = reranking.opened(rerank, index, metric=metric, k=k, candidates=candidates, root=root)

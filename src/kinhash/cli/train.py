@@ -132,6 +132,8 @@ def train(
     features: options.Features = None,
     labels: options.Labels = None,
     ids: options.Ids = None,
+    text: options.Text = None,
+    delimiter: options.Delimiter = None,
     root: options.Root = None,
     force: options.Force = False,
     _debug: options.Debug = False,
@@ -143,7 +145,8 @@ def train(
     --set recipe=paper, which is the paper's network. Prints nothing on stdout: kinhash info shows
     the model, with its own parameters.
     """
-    from kinhash.cli import inputs, outputs, settings
+    from kinhash.cli import outputs, settings
+    from kinhash.cli.data import load_data
 
     given = {
         "n_bits": n_bits,
@@ -165,18 +168,34 @@ def train(
     if unlabelled is not None:
         _check_unlabelled(model, data, unlabelled)
     outputs.check_output(out, force=force, inputs=(data, config, unlabelled))
-    dataset = inputs.load_data(
-        data, features=features, labels=labels, ids=ids, root=root, modalities=names
+    dataset = load_data(
+        data,
+        features=features,
+        labels=labels,
+        ids=ids,
+        root=root,
+        modalities=names,
+        text=text,
+        delimiter=delimiter,
+        with_ids=False,
     )
     more = None
     if unlabelled is not None:
-        found = inputs.load_data(unlabelled, features=features, labels=None, ids=None, root=root)
+        found = load_data(
+            unlabelled,
+            features=features,
+            labels=None,
+            ids=None,
+            root=root,
+            delimiter=delimiter,
+            with_ids=False,
+        )
         more = _unlabelled_vectors(model, unlabelled, found)
     _fit_and_save(model, dataset, _chosen(data, rows), out, more)
 
 
 def _check_unlabelled(model: "AnyMethod", data: str, unlabelled: str) -> None:
-    from kinhash.cli.inputs import STDIN
+    from kinhash.cli.data import STDIN
     from kinhash.errors import InvalidInputError
     from kinhash.evaluation.fitting import learns_from_unlabelled
 

@@ -19,7 +19,8 @@ from kinhash.datasets.fashion_mnist import load_fashion_mnist
 from kinhash.datasets.fashion_products import load_fashion_products
 from kinhash.datasets.locations import data_root
 from kinhash.datasets.nus_wide import load_nus_wide
-from kinhash.datasets.user_files.reader import SUFFIXES, ending, load_file
+from kinhash.datasets.user_files.batches import Items
+from kinhash.datasets.user_files.reader import SUFFIXES, ending, open_items
 from kinhash.datasets.wikipedia import load_wikipedia
 from kinhash.errors import InvalidInputError, unknown_name
 from kinhash.progress import Progress
@@ -113,22 +114,51 @@ def load(
             )
         found = DATASETS[name](data_root(root), features, progress)
         return found if modalities is None else with_modalities(found, modalities)
+    return open_path(
+        name,
+        root=root,
+        features=features,
+        labels=labels,
+        ids=ids,
+        text=text,
+        modalities=modalities,
+        delimiter=delimiter,
+    ).read()
+
+
+def open_path(
+    name: str | os.PathLike[str],
+    *,
+    root: str | os.PathLike[str] | None = None,
+    features: str | Sequence[str] | None = None,
+    labels: str | None = None,
+    ids: str | None = None,
+    text: str | None = None,
+    modalities: Sequence[str] | None = None,
+    delimiter: str | None = None,
+) -> Items:
+    """Return what `open_items` does of a path; another name is answered as `load` does.
+
+    Raises:
+        InvalidInputError: It is no path of a file that can be read, or as `open_items`.
+        MissingExtraError: It is a table, and pyarrow is not installed.
+    """
     path = Path(name).expanduser()
-    if ending(path) is not None or path.is_dir():
-        if root is not None:
-            raise InvalidInputError(
-                f"`root` is the folder of the named data sets; give the whole path of {path}."
-            )
-        return load_file(
-            path,
-            features=features,
-            labels=labels,
-            ids=ids,
-            text=text,
-            modalities=modalities,
-            delimiter=delimiter,
+    if ending(path) is None and not path.is_dir():
+        if path.suffix or path.is_file():
+            raise InvalidInputError(f"{path} must be a {_SUFFIX_LIST} file, got {path.suffix!r}.")
+        unknown = unknown_name("data set", str(name), DATASETS)
+        raise InvalidInputError(f"{unknown} A path to a {_SUFFIX_LIST} file works, too.")
+    if root is not None:
+        raise InvalidInputError(
+            f"`root` is the folder of the named data sets; give the whole path of {path}."
         )
-    if path.suffix or path.is_file():
-        raise InvalidInputError(f"{path} must be a {_SUFFIX_LIST} file, got {path.suffix!r}.")
-    unknown = unknown_name("data set", str(name), DATASETS)
-    raise InvalidInputError(f"{unknown} A path to a {_SUFFIX_LIST} file works, too.")
+    return open_items(
+        path,
+        features=features,
+        labels=labels,
+        ids=ids,
+        text=text,
+        modalities=modalities,
+        delimiter=delimiter,
+    )

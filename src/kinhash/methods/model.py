@@ -12,13 +12,14 @@ import numpy.typing as npt
 import scipy.sparse
 import sklearn.exceptions
 from sklearn.utils import Tags
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_array, validate_data
 
 from kinhash import storage
 from kinhash.arrays import Array, Labels, Matrix, Vectors
 from kinhash.calibration import Calibration
 from kinhash.codes import Codes
 from kinhash.encoders import Encoder, check_finite, is_sparse, restored_encoder
+from kinhash.encoders.frames import as_vectors
 from kinhash.errors import FormatError, InvalidInputError, NotFittedError
 from kinhash.pairs import Pairs
 
@@ -304,21 +305,24 @@ class HashMethod(TransformerMixin, Model):
         Whether it is finite is left to whoever reads it next, chunk by chunk. With `reset`, what
         an earlier fit has left is no longer valid.
         """
+        X, named = as_vectors(X)
         if is_sparse(X) and not self._takes_sparse:
             raise InvalidInputError(
                 f"`X` is sparse, but {type(self).__name__} takes dense vectors only. "
                 "Convert it with X.toarray()."
             )
+        expected: dict[str, Any] = {
+            "dtype": "numeric",
+            "accept_sparse": "csr" if self._takes_sparse else False,
+            "ensure_all_finite": False,
+            "ensure_min_samples": 2 if reset else 0,
+        }
         try:
-            checked = validate_data(
-                self,
-                X,
-                reset=reset,
-                dtype="numeric",
-                accept_sparse="csr" if self._takes_sparse else False,
-                ensure_all_finite=False,
-                ensure_min_samples=2 if reset else 0,
-            )
+            if named is None:
+                checked = validate_data(self, X, reset=reset, **expected)
+            else:
+                validate_data(self, named, reset=reset, skip_check_array=True)
+                checked = check_array(X, estimator=self, input_name="X", **expected)
         except ValueError as error:
             if "could not convert" in str(error):
                 raise InvalidInputError(f"`X` must hold numbers: {error}.") from error

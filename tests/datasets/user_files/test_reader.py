@@ -9,8 +9,13 @@ import pyarrow as pa
 import pyarrow.feather
 import pytest
 
-from kinhash.datasets.user_files.reader import SUFFIXES, ending, load_file, open_items
+from kinhash.datasets.user_files.reader import SUFFIXES, ending, open_items
 from kinhash.errors import InvalidInputError
+
+
+def load_file(path, **options):
+    return open_items(path, **options).read()
+
 
 X = np.array([[1.0, 2.0], [3.0, 4.0]], np.float32)
 TABLE = {"a": [1, 3], "b": [2, 4], "label": [0, 1]}

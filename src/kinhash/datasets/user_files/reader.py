@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from kinhash import tables
-from kinhash.datasets.dataset import Dataset
 from kinhash.datasets.user_files.arrays import array_items, npy_items, npz_items
 from kinhash.datasets.user_files.batches import Items
 from kinhash.datasets.user_files.columnar import arrow_source, parquet_source
@@ -80,28 +79,6 @@ def open_items(
         return _of_table(name, TableSource(name, table), wanted)
     array = np.asarray(data)
     return array_items("array", "the array", [array], wanted)
-
-
-def load_file(
-    path: Path,
-    *,
-    features: str | Sequence[str] | None = None,
-    labels: str | None = None,
-    ids: str | None = None,
-    text: str | None = None,
-    modalities: Sequence[str] | None = None,
-    delimiter: str | None = None,
-) -> Dataset:
-    """Return all rows of what `open_items` opens."""
-    return open_items(
-        path,
-        features=features,
-        labels=labels,
-        ids=ids,
-        text=text,
-        modalities=modalities,
-        delimiter=delimiter,
-    ).read()
 
 
 def ending(path: Path) -> str | None:

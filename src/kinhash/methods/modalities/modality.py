@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_array
 
 from kinhash.arrays import Array, Matrix, Vectors
 from kinhash.encoders import check_finite, is_sparse
+from kinhash.encoders.frames import as_modality
 from kinhash.errors import ConstantColumnWarning, InvalidInputError, unknown_name, warn
 from kinhash.methods.standardisation import check_varies, standardisation
 from kinhash.vocabulary import Words, are_texts
@@ -46,7 +47,7 @@ class Modality:
         Raises:
             InvalidInputError: There is nothing to learn from, or something is not a number.
         """
-        words = None
+        words, values = None, as_modality(values)
         if are_texts(values):
             words = Words.of(values, n_words=n_words)
             values = words.bags(values)

@@ -12,6 +12,7 @@ from kinhash import storage
 from kinhash.arrays import Array, Labels, Matrix, Vectors
 from kinhash.codes import Codes
 from kinhash.encoders import Encoder, is_sparse, restored_encoder
+from kinhash.encoders.frames import as_modality
 from kinhash.errors import FormatError, InvalidInputError, unknown_name
 from kinhash.methods.modalities.modality import Modality, as_rows, read_modalities
 from kinhash.methods.model import ENTRIES, Model
@@ -139,6 +140,7 @@ class MultimodalMethod(Model):
 
     def _rows(self, X: Vectors, modality: str) -> Matrix:
         encoder = self._encoder(modality)
+        X = as_modality(X)
         if modality in self.words_ and are_texts(X):
             return self.words_[modality].bags(X)
         if are_texts(X):
