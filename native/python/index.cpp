@@ -188,15 +188,15 @@ class HeldSearcher {
     }
 
     // The same, but at the radius only those whose rank distance is at most `rank`.
-    nb::object ranked_within(nb::handle queries, nb::handle ranks, uint32_t radius, uint32_t rank,
+    nb::object ranked_within(nb::handle queries, nb::handle ranks, uint32_t radius, uint32_t rank, bool total,
                              size_t n_threads, std::optional<double> timeout) {
         const Rows rows = checked(queries), rank_rows = checked_ranks(ranks, rows.n);
         PythonStop stop(timeout);
         std::optional<Answer> answer;
         {
             nb::gil_scoped_release nogil;
-            answer.emplace(
-                searcher_->ranked_within(rows.data, rank_rows.data, rows.n, {radius, rank}, n_threads, stop));
+            answer.emplace(searcher_->ranked_within(rows.data, rank_rows.data, rows.n, {radius, rank, total},
+                                                    n_threads, stop));
         }
         return held_answer(std::move(*answer));
     }
@@ -296,7 +296,7 @@ void bind_index(nb::module_& module) {
         .def("ranked_radius", &HeldSearcher::ranked_radius, "queries"_a, "ranks"_a, "radius"_a, "total"_a,
              "n_threads"_a, "timeout"_a = nb::none())
         .def("ranked_within", &HeldSearcher::ranked_within, "queries"_a, "ranks"_a, "radius"_a, "rank"_a,
-             "n_threads"_a, "timeout"_a = nb::none())
+             "total"_a, "n_threads"_a, "timeout"_a = nb::none())
         .def("ranked_top_k", &HeldSearcher::ranked_top_k, "queries"_a, "ranks"_a, "k"_a, "total"_a,
              "n_threads"_a, "timeout"_a = nb::none(), "work"_a = nb::none())
         .def("count", &HeldSearcher::count, "queries"_a, "counts"_a, "n_threads"_a, "structure"_a = "",

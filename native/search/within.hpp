@@ -9,6 +9,7 @@ namespace kinhash {
 // `rank`.
 struct Reach {
     uint32_t radius, rank;
+    bool total = false;  // order each row by the sum of both distances, then by id
 };
 
 // The items of each query in order. How many there are is known only once rank bits have been compared, so
@@ -37,6 +38,11 @@ class Within {
                     ranking.start({ranks + i * n_rank_words, false}, Ranking::ALL, limit);
                     polling.add(ranking.add(first, size_t(hit - first)));
                     ranking.take([&](const Ranked& item) { piece.push_back(item); });
+                }
+                if (reach.total) {
+                    std::sort(piece.begin() + before, piece.end(), [](const Ranked& a, const Ranked& b) {
+                        return std::pair(a.distance + a.rank, a.id) < std::pair(b.distance + b.rank, b.id);
+                    });
                 }
                 offsets_[i + 1] = int64_t(piece.size() - before);
             }

@@ -165,6 +165,7 @@ class Searcher:
         ranks: npt.NDArray[Any],
         radius: int,
         rank: int,
+        total: bool,
         n_threads: int,
         timeout: float | None = None,
     ) -> Answer: ...

@@ -1,6 +1,6 @@
 """`Matches`: the ragged answer to a batch of queries."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Protocol, Self
 
 import numpy as np
@@ -12,6 +12,7 @@ from kinhash.errors import InvalidInputError
 from kinhash.ids import Texts, as_ids
 
 Distances = npt.NDArray[np.int32]
+Precisions = npt.NDArray[np.float32]
 Held = tuple[Integers, Array, Distances, Distances | None]
 
 
@@ -25,6 +26,8 @@ class Matches:
         ids: int64, or strings, `(n_matches,)`.
         distances: int32, `(n_matches,)`, of the buckets.
         rank_distances: int32, `(n_matches,)`, of the rank bits; None where they were not computed.
+        precision: float32, `(n_matches,)`, how likely each match is similar to its query; None
+            where nobody has told.
 
     Example:
         >>> m = Matches(np.array([0, 2, 2]), np.array([7, 3]), np.array([0, 1], np.int32))
@@ -35,10 +38,15 @@ class Matches:
         ([7, 3], [0, 1])
     """
 
-    __slots__ = ("_held",)
+    __slots__ = ("_held", "_precision")
 
     def __init__(
-        self, offsets: Array, ids: Array, distances: Array, rank_distances: Array | None = None
+        self,
+        offsets: Array,
+        ids: Array,
+        distances: Array,
+        rank_distances: Array | None = None,
+        precision: Array | None = None,
     ) -> None:
         offsets = np.asarray(offsets, np.int64)
         ids, distances = _as_array(ids), np.asarray(distances, np.int32)
@@ -55,6 +63,15 @@ class Matches:
                 f"`rank_distances` must be one for each of {len(ids)} matches, got shape "
                 f"{ranks.shape}."
             )
+        if precision is not None:
+            self._precision: Precisions | Callable[[Distances, Distances | None], Precisions]
+            self._precision = np.array(precision, np.float32)
+            if self._precision.shape != ids.shape:
+                raise InvalidInputError(
+                    f"`precision` must be one for each of {len(ids)} matches, got shape "
+                    f"{self._precision.shape}."
+                )
+            self._precision.flags.writeable = False
         # Views: the caller's own arrays stay writeable.
         views = (
             offsets.view(),
@@ -68,15 +85,23 @@ class Matches:
         self._held: _native.Answer | Held = views
 
     @classmethod
-    def _of(cls, answer: "_native.Answer") -> Self:
+    def _of(cls, answer: "_native.Answer | Held") -> Self:
         """Return the matches of an answer of the core, whose arrays are made when first read."""
         made = cls.__new__(cls)
         made._held = answer  # noqa: SLF001 - its own class
         return made
 
+    def _rated(self, rate: Callable[[Distances, Distances | None], Precisions]) -> Self:
+        """Return the same matches with the `precision` that `rate` gives to their distances."""
+        made = type(self)._of(self._arrays())  # noqa: SLF001 - its own class
+        made._precision = rate  # noqa: SLF001
+        return made
+
     def _release(self) -> None:
         """Drop the arrays. The next answer gets their memory if nobody else holds one of them."""
         self._held = _NOTHING
+        if hasattr(self, "_precision"):
+            del self._precision
 
     def _arrays(self) -> Held:
         held = self._held
@@ -105,6 +130,20 @@ class Matches:
         return self._arrays()[3]
 
     @property
+    def precision(self) -> Precisions | None:
+        """How likely each match is similar to its query: float32; None where nobody has told.
+
+        A search with `min_precision` tells, and `HammingIndex.with_precision`.
+        """
+        # An attribute that is never set costs the fastest searches nothing.
+        found = getattr(self, "_precision", None)
+        if callable(found):
+            found = found(self.distances, self.rank_distances)
+            found.flags.writeable = False
+            self._precision = found
+        return found
+
+    @property
     def counts(self) -> Integers:
         """How many matches each query has: int64, `(n_queries,)`."""
         return np.diff(self.offsets)
@@ -125,8 +164,9 @@ class Matches:
     def __repr__(self) -> str:
         return f"Matches(n_queries={len(self)}, n_matches={len(self.distances)})"
 
-    def __reduce__(self) -> tuple[type["Matches"], Held]:
-        return Matches, (self.offsets, self.ids, self.distances, self.rank_distances)
+    def __reduce__(self) -> tuple[type["Matches"], tuple[Array | None, ...]]:
+        arrays = self.offsets, self.ids, self.distances, self.rank_distances
+        return Matches, (*arrays, self.precision)
 
 
 class Strings(Protocol):
@@ -150,6 +190,11 @@ class NamedMatches(Matches):
 
     _names: Strings
     _ids: Array | None
+
+    def _rated(self, rate: Callable[[Distances, Distances | None], Precisions]) -> Self:
+        made = super()._rated(rate)
+        made._names, made._ids = self._names, self._ids  # noqa: SLF001
+        return made
 
     def _release(self) -> None:
         super()._release()

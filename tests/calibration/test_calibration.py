@@ -150,14 +150,20 @@ def test_what_codes_do_not_reach_is_refused_with_the_highest():
     found = Calibration.from_codes(codes, labels)
     highest = found.highest()
     assert highest < 0.9
-    with pytest.raises(InvalidInputError, match=rf"`precision` 0.95 .* highest is {highest:.3f} "):
+    with pytest.raises(
+        InvalidInputError, match=rf"`min_precision` 0.95 .* highest is {highest:.3f} "
+    ):
         found.cut(0.95)
     assert found.cut(highest).precision == highest
     with pytest.raises(InvalidInputError, match="which may stop within a distance, reaches it"):
         found.radius_for(precision=highest)
     for wrong in (0, 1.5, "high", True, float("nan")):
-        with pytest.raises(InvalidInputError, match="`precision` must be a number greater than 0"):
+        with pytest.raises(
+            InvalidInputError, match="`min_precision` must be a number greater than"
+        ):
             found.cut(wrong)
+        with pytest.raises(InvalidInputError, match="`precision` must be a number greater than 0"):
+            found.radius_for(precision=wrong)
     for wrong in (0, 1, -0.5, True, "some"):
         with pytest.raises(InvalidInputError, match="`similar_share` must be a number between"):
             found.cut(0.2, similar_share=wrong)

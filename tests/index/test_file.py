@@ -607,8 +607,8 @@ def test_an_index_can_be_read_as_the_format_says(tmp_path, monkeypatch):
     assert found["version"] == file.FORMAT
     assert f"format {file.FORMAT} of an index" in text
     assert f"| 8 to 11 | format, {file.FORMAT}:" in text
-    sections = file.SECTIONS | file.NAMES
-    for name in [*header, *header["numbers"], *header["sections"][0], *sections]:
+    sections = file.SECTIONS | file.NAMES | file.OF_CALIBRATION
+    for name in [*header, "calibration", *header["numbers"], *header["sections"][0], *sections]:
         assert f"`{name}`" in text
 
 

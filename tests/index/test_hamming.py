@@ -544,9 +544,11 @@ def test_an_index_is_made_of_codes_only(codes):
 @pytest.mark.parametrize("radius", [-1, 1.5, 1.0, True, np.bool_(1), "1", None, np.float64(2)])
 def test_a_radius_that_is_no_count_is_refused(stairs, radius):
     message = re.escape(f"`radius` must be an integer of at least 0, got {radius!r}.")
-    for search in (stairs.search_radius, stairs.count_radius):
-        with pytest.raises(InvalidInputError, match=message):
-            search(STAIRS, radius)
+    with pytest.raises(InvalidInputError, match=message):
+        stairs.count_radius(STAIRS, radius)
+    none = "Give either `radius` or `min_precision`, got none"
+    with pytest.raises(InvalidInputError, match=none if radius is None else message):
+        stairs.search_radius(STAIRS, radius)
     with pytest.raises(InvalidInputError, match=message):
         stairs.duplicates(radius)
     with pytest.raises(InvalidInputError, match=r"Unknown linkage 'stars'\. Did you mean 'star'\?"):

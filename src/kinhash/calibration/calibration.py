@@ -1,7 +1,7 @@
 """`Calibration`: how sure a distance makes us that two items are similar."""
 
 import dataclasses
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -21,16 +21,16 @@ N_OBSERVED = 2_000  # codes of a collection whose pairs are looked at, at most
 SIGMAS = 1.96  # of 95 % intervals
 
 _COUNTS = ("similar", "dissimilar")
-_ARRAYS = {
-    "distances": np.int64,
-    "rank_distances": np.int64,
-    "similar": np.int64,
-    "dissimilar": np.int64,
-    "error": np.float64,
-    "ratio": np.float64,
-    "ratio_error": np.float64,
+_ARRAYS = {  # types in files
+    "distances": "<i8",
+    "rank_distances": "<i8",
+    "similar": "<i8",
+    "dissimilar": "<i8",
+    "error": "<f8",
+    "ratio": "<f8",
+    "ratio_error": "<f8",
 }
-_ENTRIES = ("n_rows", "similar_share")
+_ENTRIES = ("n_rows", "similar_share", "made_by")
 
 
 class Cut(NamedTuple):
@@ -76,6 +76,7 @@ class Calibration:
         ratio: float64: how much more often similar pairs fall into the step than dissimilar ones;
             never increasing.
         ratio_error: float64: the standard error of its log.
+        made_by: Fingerprint of the encoder that made the codes, if known.
 
     Example:
         >>> codes = Codes.from_dense([[0, 1, 1], [0, 1, 1], [0, 0, 1], [1, 0, 0], [1, 0, 0]])
@@ -96,9 +97,19 @@ class Calibration:
     error: Array
     ratio: Array
     ratio_error: Array
+    made_by: str | None = None
+
+    DTYPES: ClassVar[dict[str, str]] = _ARRAYS
 
     @classmethod
-    def from_codes(cls, codes: Codes, similar: npt.ArrayLike | Pairs, *, seed: int = 0) -> Self:
+    def from_codes(
+        cls,
+        codes: Codes,
+        similar: npt.ArrayLike | Pairs,
+        *,
+        seed: int = 0,
+        made_by: str | None = None,
+    ) -> Self:
         """Return what the pairs of some rows say; a model must not have learned from these rows.
 
         Args:
@@ -108,6 +119,7 @@ class Calibration:
                 these, all pairs that are not listed are dissimilar; with one, only listed pairs
                 count.
             seed: Draws rows where there are more than 3,000.
+            made_by: Fingerprint of the encoder, against which an index checks its own.
 
         Raises:
             InvalidInputError: The labels do not fit the codes, or all pairs are similar, or none.
@@ -133,6 +145,7 @@ class Calibration:
             error=error,
             ratio=ratio,
             ratio_error=ratio_error,
+            made_by=made_by,
         )
 
     @property
@@ -146,13 +159,23 @@ class Calibration:
             f"n_rows={self.n_rows}, similar_share={self.similar_share:.3g})"
         )
 
-    def check_fits(self, n_bits: int, n_rank_bits: int, *, signed: bool) -> None:
-        """Raise InvalidInputError unless it is of codes of these lengths."""
+    def check_fits(
+        self, n_bits: int, n_rank_bits: int, *, signed: bool, made_by: str | None = None
+    ) -> None:
+        """Raise InvalidInputError unless it is of codes of these lengths, and of that encoder.
+
+        What is not known, of whichever side, is not compared.
+        """
         if (self.n_bits, self.n_rank_bits, self.signed) != (n_bits, n_rank_bits, signed):
             raise InvalidInputError(
                 f"`calibration` is of {_kind(self.n_bits, self.n_rank_bits, signed=self.signed)}, "
                 f"but the codes are {_kind(n_bits, n_rank_bits, signed=signed)}. Use that of the "
                 "model that made them."
+            )
+        if None not in (self.made_by, made_by) and self.made_by != made_by:
+            raise InvalidInputError(
+                f"`calibration` is of encoder {self.made_by}, but the codes were made by encoder "
+                f"{made_by}. Use that of the model that made them."
             )
 
     # What it says
@@ -196,7 +219,7 @@ class Calibration:
             InvalidInputError: A distance is out of range, or there are not as many of both.
         """
         near = self._checked("distances", distances, self._farthest)
-        chance = logit(self._share(similar_share))
+        chance = logit(self.checked_share(similar_share))
         if rank_distances is None and self.n_rank_bits:
             table = expit(chance + self._ratios_by_distance()).astype(np.float32)
             known: Array = table[near]
@@ -210,7 +233,7 @@ class Calibration:
                     f"{ranks.shape}."
                 )
         table = expit(chance + np.log(self.ratio)).astype(np.float32)
-        found: Array = table[np.searchsorted(self._ends(), self._cells(near, ranks))]
+        found: Array = table[self._steps_of(self._cells(near, ranks))]
         return found
 
     def highest(self, similar_share: float | None = None) -> float:
@@ -220,19 +243,22 @@ class Calibration:
         """
         return float(self.within(similar_share)[0].max())
 
-    def cut(self, precision: float, *, similar_share: float | None = None) -> Cut:
+    def cut(self, min_precision: float, *, similar_share: float | None = None) -> Cut:
         """Return how far a search may go so that this share of what it finds is similar.
 
         Args:
-            precision: Of all answers together, greater than 0 and at most 1.
+            min_precision: Of all answers together, greater than 0 and at most 1.
             similar_share: Of the collection; by default that of the rows it was made from.
 
         Raises:
             InvalidInputError: Codes do not reach it; says what they reach.
         """
-        check_number("precision", precision, 0, 1, open_low=True)
+        check_number("min_precision", min_precision, 0, 1, open_low=True)
         found = self.within(similar_share)
-        return self._farthest_of(np.arange(self.n_steps), found, precision, similar_share, "")
+        steps = np.arange(self.n_steps)
+        return self._farthest_of(
+            steps, found, min_precision, similar_share, name="min_precision", better=""
+        )
 
     def radius_for(self, *, precision: float, similar_share: float | None = None) -> int:
         """Return the largest radius within which this share of what is found is similar.
@@ -250,7 +276,9 @@ class Calibration:
         better = ""
         if found[0].max() < precision <= self.highest(similar_share):
             better = " A search with `min_precision`, which may stop within a distance, reaches it."
-        cut = self._farthest_of(last, found, precision, similar_share, better)
+        cut = self._farthest_of(
+            last, found, precision, similar_share, name="precision", better=better
+        )
         return int(cut.distance)
 
     def rows(self, similar_share: float | None = None) -> list[dict[str, float]]:
@@ -316,6 +344,14 @@ class Calibration:
 
     # Files
 
+    def facts(self) -> dict[str, float]:
+        """Return what it is in a few numbers, as JSON has them."""
+        return {
+            "n_rows": self.n_rows,
+            "similar_share": self.similar_share,
+            "highest_precision": self.highest(),
+        }
+
     def header(self) -> dict[str, Any]:
         """Return what a file says beside the arrays."""
         return {name: getattr(self, name) for name in _ENTRIES}
@@ -343,11 +379,12 @@ class Calibration:
         check_names("array", arrays, _ARRAYS)
         n_rows = value(header, "n_rows", int)
         share = value(header, "similar_share", float)
+        made_by = value({"made_by": None, **header}, "made_by", str, type(None))
         _require(2 <= n_rows < 2**31, f"`n_rows` must be a count of rows, the file has {n_rows}")
         _require(0 < share < 1, f"`similar_share` must lie between 0 and 1, the file has {share}")
         missing = [name for name in _ARRAYS if name not in arrays]
         _require(not missing, f"the array {missing[:1]} is missing")
-        made = cls(n_bits, n_rank_bits, signed, n_rows, share, **arrays)
+        made = cls(n_bits, n_rank_bits, signed, n_rows, share, **arrays, made_by=made_by)
         made._check()
         return made
 
@@ -391,7 +428,21 @@ class Calibration:
     def _farthest(self) -> int:
         return (self.n_bits - self.n_rank_bits) * (2 if self.signed else 1)
 
-    def _share(self, similar_share: float | None) -> float:
+    def _steps_of(self, cells: Integers) -> Integers:
+        """Return the step of each place in the nested order."""
+        ends = self._ends()
+        if len(cells) < ends[-1]:
+            found: Integers = np.searchsorted(ends, cells)
+            return found
+        # Many are looked up in a table of all places.
+        return np.repeat(np.arange(self.n_steps), np.diff(ends, prepend=-1))[cells]
+
+    def checked_share(self, similar_share: float | None) -> float:
+        """Return a share of similar pairs; without, that of the rows it was made from.
+
+        Raises:
+            InvalidInputError: It is no number between 0 and 1.
+        """
         if similar_share is None:
             return self.similar_share
         number = isinstance(similar_share, (int, float, np.number))
@@ -425,7 +476,7 @@ class Calibration:
     def _shares(
         self, log_ratios: Array, errors: Array, similar_share: float | None
     ) -> tuple[Array, Array, Array]:
-        log_odds = logit(self._share(similar_share)) + log_ratios
+        log_odds = logit(self.checked_share(similar_share)) + log_ratios
         low, high = log_odds - SIGMAS * errors, log_odds + SIGMAS * errors
         return expit(log_odds), expit(low), expit(high)
 
@@ -435,15 +486,17 @@ class Calibration:
         shares: tuple[Array, ...] | list[Array],
         precision: float,
         similar_share: float | None,
+        *,
+        name: str,
         better: str,
     ) -> Cut:
         """Return the last of the steps with that precision."""
         reached = np.flatnonzero(shares[0] >= precision)
         if not len(reached):
             at = int(shares[0].argmax())
-            share = self._share(similar_share)
+            share = self.checked_share(similar_share)
             raise InvalidInputError(
-                f"`precision` {precision:g} is more than these codes reach where {share:.2%} of "
+                f"`{name}` {precision:g} is more than these codes reach where {share:.2%} of "
                 f"all pairs are similar: the highest is {shares[0][at]:.3f} (95 % interval "
                 f"{shares[1][at]:.3f} to {shares[2][at]:.3f}), within "
                 f"{self._named(int(steps[at]))}. Ask for less, or use longer codes.{better}"

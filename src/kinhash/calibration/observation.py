@@ -42,7 +42,8 @@ class Observation(NamedTuple):
         Warns:
             DriftWarning: They have: says what was expected and what was seen.
         """
-        if self.drift <= DRIFT:
+        # Of n items, about 1 / sqrt(n) is chance.
+        if self.drift <= max(DRIFT, self.n_pairs**-0.25):
             return
         within = f"distance {self.distance}"
         if self.rank_distance:

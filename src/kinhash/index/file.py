@@ -19,6 +19,7 @@ import numpy as np
 
 from kinhash import _native, storage
 from kinhash.arrays import Array
+from kinhash.calibration import Calibration
 from kinhash.codes import MAX_BITS, words_per_code
 from kinhash.errors import FormatError, InvalidInputError
 from kinhash.ids import Texts
@@ -35,6 +36,8 @@ SECTIONS = _native.segment_arrays()
 NUMBERS = _native.segment_numbers()
 # And, after these, where ids are strings, the table of them.
 NAMES = {"id_starts": "<u8", "id_texts": "|u1"}
+# After these come the arrays of a calibration, if there is one.
+OF_CALIBRATION = {f"calibration/{name}": dtype for name, dtype in Calibration.DTYPES.items()}
 
 _START = struct.Struct("<8sIIQ")  # magic, format, checksum of the header, length of its JSON
 _ALIGN = 64
@@ -49,6 +52,7 @@ class Stored(NamedTuple):
     arrays: dict[str, Array]
     segment: _native.Segment
     names: Texts | None = None  # the strings by which items are known
+    calibration: Calibration | None = None
 
     @property
     def numbers(self) -> dict[str, Any]:
@@ -68,6 +72,7 @@ def write(
     made_by: str | None = None,
     n_rank_bits: int = 0,
     names: Texts | None = None,
+    calibration: Calibration | None = None,
 ) -> None:
     """Write the arrays and numbers of one segment to `path`, all or nothing, without a copy.
 
@@ -76,9 +81,14 @@ def write(
     Raises:
         InvalidInputError: The folder does not exist or cannot be written.
     """
-    dtypes = SECTIONS if names is None else SECTIONS | NAMES
+    dtypes = SECTIONS
     if names is not None:
+        dtypes = dtypes | NAMES
         arrays = arrays | {"id_starts": names.starts, "id_texts": names.texts}
+    if calibration is not None:
+        dtypes = dtypes | OF_CALIBRATION
+        of_calibration = calibration.arrays().items()
+        arrays = arrays | {f"calibration/{name}": array for name, array in of_calibration}
     sections: list[dict[str, Any]] = [
         {
             "name": name,
@@ -97,6 +107,7 @@ def write(
         "signed": signed,
         "memory": memory,
         "made_by": made_by,
+        "calibration": None if calibration is None else calibration.header(),
         "n_items": len(arrays["narrow_ids"]) + len(arrays["wide_ids"]),
         "n_codes": len(arrays["offsets"]) - 1,
         "numbers": {name: numbers[name] for name in NUMBERS},
@@ -246,13 +257,15 @@ def read(path: str | os.PathLike[str], *, mmap: bool = True, verify: bool | None
     }
     if verify is None:
         verify = len(raw) < VERIFIED_BELOW
-    if verify:
-        for section in sections.values():
+    for name, section in sections.items():
+        if verify or name in OF_CALIBRATION:  # which is small
             _check_sum(path, section, raw[section["offset"] : _padded(_end(section))])
+    calibration = _calibration(path, header, arrays)
     try:
         names = _popped_names(arrays)
+        arrays = {name: arrays[name] for name in SECTIONS}
         segment = _native.Segment(arrays, header["numbers"])
-        stored = Stored(header, arrays, segment, names)
+        stored = Stored(header, arrays, segment, names, calibration)
         if verify:
             verification.check(
                 arrays,
@@ -274,6 +287,23 @@ def _popped_names(arrays: dict[str, Array]) -> Texts | None:
         return None
     starts = arrays.pop("id_starts")
     return Texts(arrays.pop("id_texts"), starts)
+
+
+def _calibration(
+    path: Path, header: dict[str, Any], arrays: dict[str, Array]
+) -> Calibration | None:
+    """Return the calibration, in memory of its own."""
+    if header.get("calibration") is None:
+        return None
+    own = {
+        name: np.array(arrays[f"calibration/{name}"], dtype)
+        for name, dtype in Calibration.DTYPES.items()
+    }
+    kind = {name: header[name] for name in ("n_bits", "n_rank_bits", "signed")}
+    try:
+        return Calibration.restored(header["calibration"], own, **kind)
+    except FormatError as error:
+        raise FormatError(f"{path}: {error}") from error
 
 
 def _check_sum(path: Path, section: dict[str, Any], raw: Array) -> None:
@@ -358,8 +388,12 @@ def _check_header(header: dict[str, Any]) -> None:
         numbers["levels"] <= 2 and numbers["n_chunks"] <= 64, "`levels` or `n_chunks` is too high"
     )
     require(type(numbers["chunk_candidates"]) in {int, float}, "`chunk_candidates` is no number")
+    about = header.get("calibration")
+    require(isinstance(about, dict | None), f"`calibration` is {reprlib.repr(about)}")
     found = {section["name"]: section["dtype"] for section in header["sections"]}
     expected = SECTIONS if "id_starts" not in found else SECTIONS | NAMES
+    if about is not None:
+        expected = expected | OF_CALIBRATION
     require(
         found == expected and len(header["sections"]) == len(expected),
         f"expected the sections {', '.join(expected)}, got {reprlib.repr(found)}",
@@ -396,7 +430,7 @@ def describe(path: Path, *, verify: bool = False) -> dict[str, Any]:
         InvalidInputError: There is no such file, or it cannot be read.
         FormatError: It is damaged, or of another format.
     """
-    header, arrays, _, names = read(path, verify=verify or None)
+    header, arrays, _, names, calibration = read(path, verify=verify or None)
     n_bytes = sum(array.nbytes for array in arrays.values()) + (
         0 if names is None else names.n_bytes
     )
@@ -414,6 +448,7 @@ def describe(path: Path, *, verify: bool = False) -> dict[str, Any]:
         "memory": header["memory"],
         "bytes_per_item": n_bytes / header["n_items"] if header["n_items"] else None,
         "structures": _structure_sizes(arrays),
+        "calibration": None if calibration is None else calibration.facts(),
     }
 
 

@@ -10,12 +10,19 @@ import numpy as np
 import numpy.typing as npt
 
 from kinhash import _native
-from kinhash.arguments import MAX_THREADS, check_choice, checked_threads, default_threads
+from kinhash.arguments import (
+    MAX_THREADS,
+    check_choice,
+    check_number,
+    checked_threads,
+    default_threads,
+)
 from kinhash.arrays import Array, Bytes, Integers
+from kinhash.calibration import Calibration, Cut
 from kinhash.codes import ORDERS, Codes, Order
 from kinhash.errors import InvalidInputError, SearchTimeout
 from kinhash.ids import Ids, Texts, as_ids, as_new_ids, check_distinct, is_integer, shown
-from kinhash.index import duplicates, explain, file
+from kinhash.index import duplicates, explain, file, precision
 from kinhash.index import memory as settings
 from kinhash.index.locks import ForkSafeLock
 from kinhash.index.names import Names
@@ -43,9 +50,11 @@ class HammingIndex:
             bytes per item) or "fast" (up to 512).
         made_by: Fingerprint of the encoder that made the codes, if known; kept in the file, so
             that `kinhash search` can refuse another model.
+        calibration: What tells how precise answers are, `model.calibration_`; kept in the file.
 
     Raises:
-        InvalidInputError: The ids do not fit the codes, or repeat.
+        InvalidInputError: The ids do not fit the codes, or repeat; or the calibration is of other
+            codes.
 
     Example:
         >>> codes = Codes.from_dense([[0, 1, 1], [0, 0, 1], [0, 1, 1]])
@@ -57,6 +66,7 @@ class HammingIndex:
 
     __slots__ = (
         "__weakref__",
+        "_calibration",
         "_farthest",
         "_lock",
         "_made_by",
@@ -75,6 +85,7 @@ class HammingIndex:
         *,
         memory: str = "balanced",
         made_by: str | None = None,
+        calibration: Calibration | None = None,
     ) -> None:
         wanted = settings.structures(memory)
         _check_are_codes(codes, "`codes`")
@@ -83,6 +94,8 @@ class HammingIndex:
             raise InvalidInputError(
                 f"`made_by` must be a string or None, got {type(made_by).__name__}."
             )
+        kind = codes.n_bits, codes.n_rank_bits
+        precision.checked(calibration, *kind, signed=codes.signed, made_by=made_by)
         numbers = None if isinstance(checked, Texts) else checked  # strings count from 0
         self._set_up(
             codes.n_bits,
@@ -92,6 +105,7 @@ class HammingIndex:
             made_by=made_by,
             n_rank_bits=codes.n_rank_bits,
             names=Names.of(checked),
+            calibration=calibration,
         )
 
     def _set_up(
@@ -104,7 +118,9 @@ class HammingIndex:
         made_by: str | None,
         n_rank_bits: int = 0,
         names: Names | None = None,
+        calibration: Calibration | None = None,
     ) -> None:
+        self._calibration = calibration
         self._wanted = settings.structures(memory)
         self._memory, self._made_by = memory, made_by
         self._n_bits, self._n_rank_bits, self._signed = n_bits, n_rank_bits, signed
@@ -136,6 +152,25 @@ class HammingIndex:
     def made_by(self) -> str | None:
         """Fingerprint of the encoder that made the codes, if known."""
         return self._made_by
+
+    @property
+    def calibration(self) -> Calibration | None:
+        """What tells how precise answers are; None if nobody has given it.
+
+        Setting it raises InvalidInputError unless it is of codes like these.
+        """
+        return self._calibration
+
+    @calibration.setter
+    def calibration(self, calibration: Calibration | None) -> None:
+        n_bits, n_rank_bits, signed = self._kind
+        self._calibration = precision.checked(
+            calibration, n_bits, n_rank_bits, signed=signed, made_by=self._made_by
+        )
+
+    @property
+    def _kind(self) -> tuple[int, int, bool]:
+        return self._n_bits, self._n_rank_bits, self._signed
 
     @property
     def n_codes(self) -> int:
@@ -219,6 +254,7 @@ class HammingIndex:
             "memory": self._memory,
             "made_by": self._made_by,
             "names": state.names,
+            "calibration": self._calibration,
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -230,11 +266,13 @@ class HammingIndex:
 
     # Searching
 
-    def search_radius(
+    def search_radius(  # noqa: C901 - comparisons instead of calls, see below
         self,
         queries: Codes,
-        radius: int,
+        radius: int | None = None,
         *,
+        min_precision: float | None = None,
+        similar_share: float | None = None,
         sort: bool = False,
         order: Order = "nested",
         allowed: npt.ArrayLike | None = None,
@@ -249,6 +287,11 @@ class HammingIndex:
         Args:
             queries: `n_queries` codes with the index's lengths.
             radius: Largest accepted distance; 0 means identical buckets.
+            min_precision: Instead of a radius: go as far as this share of all answers is similar
+                to its query, by the calibration. May stop at a rank distance within a distance;
+                then rows are sorted. The matches have a `precision`.
+            similar_share: With `min_precision`, the share of similar ones among all pairs of a
+                query and an item; by default it is estimated from distances between the items.
             sort: Order each row, equal distances too. Only then are rank bits compared, and
                 `rank_distances` known.
             order: Of sorted rows: "nested" by distance, then rank distance, then id; "total" by
@@ -262,9 +305,25 @@ class HammingIndex:
 
         Raises:
             InvalidInputError: `queries` differ in length, `radius` is negative, or an `order` is
-                given without `sort`.
+                given without `sort`; or the codes do not reach `min_precision`, or there is no
+                calibration.
             SearchTimeout: The search took longer than `timeout`.
+
+        Warns:
+            DriftWarning: With `min_precision`: the distances between the items are not those that
+                the calibration was made from.
         """
+        if radius is None or min_precision is not None or similar_share is not None:
+            return self._search_precision(
+                queries,
+                self._asked_for(radius, min_precision, similar_share),
+                sort=sort,
+                order=order,
+                allowed=allowed,
+                out=out,
+                n_threads=n_threads,
+                timeout=timeout,
+            )
         # Comparisons instead of calls where arguments are plain: for a few queries at radius 0,
         # the calls would take as long as the search.
         if (
@@ -298,6 +357,110 @@ class HammingIndex:
         except _native.Timeout:
             raise SearchTimeout(timeout or 0) from None
         return state.matches(found)
+
+    def _asked_for(
+        self, radius: int | None, min_precision: float | None, similar_share: float | None
+    ) -> tuple[Cut, float]:
+        """Return how far to search, and the share of similar pairs."""
+        if min_precision is None and radius is not None:
+            raise InvalidInputError(
+                "`similar_share` goes with `min_precision`, which is not given."
+            )
+        if min_precision is None or radius is not None:
+            got = "none" if min_precision is None else "both"
+            raise InvalidInputError(f"Give either `radius` or `min_precision`, got {got}.")
+        return self._cut(min_precision, similar_share)
+
+    def _search_precision(
+        self,
+        queries: Codes,
+        asked_for: tuple[Cut, float],
+        *,
+        sort: bool,
+        order: Order,
+        allowed: npt.ArrayLike | None,
+        out: Matches | None,
+        n_threads: int | None,
+        timeout: float | None,
+    ) -> Matches:
+        """Return the items as far as a cut."""
+        cut, share = asked_for
+        if cut.rank_distance == self._n_rank_bits:
+            found = self.search_radius(
+                queries,
+                cut.distance,
+                sort=sort,
+                order=order,
+                allowed=allowed,
+                out=out,
+                n_threads=n_threads,
+                timeout=timeout,
+            )
+            return precision.rated(found, precision.needed(self._calibration), share)
+        self._check_codes(queries, "`queries`")
+        if order != "nested":
+            _check_order(order, sort=sort)
+        n_threads = checked_threads("n_threads", n_threads)
+        timeout = _checked_timeout(timeout)
+        state = self._state
+        searcher = state.searcher if allowed is None else self._restricted(allowed, state)
+        if out is not None:
+            _release(out)
+        reach = cut.distance, cut.rank_distance, order == "total"
+        try:
+            answer = searcher.ranked_within(
+                queries.words, queries.rank_words, *reach, n_threads, timeout
+            )
+        except _native.Timeout:
+            raise SearchTimeout(timeout or 0) from None
+        found = state.matches(answer)
+        return precision.rated(found, precision.needed(self._calibration), share)
+
+    def cut(self, min_precision: float, *, similar_share: float | None = None) -> Cut:
+        """Return how far `search_radius` goes for a precision, and what it expects to find.
+
+        Args:
+            min_precision: The share of all answers that are similar to their query, greater than 0
+                and at most 1.
+            similar_share: As for `search_radius`.
+
+        Raises:
+            InvalidInputError: The codes do not reach that precision, or there is no calibration.
+
+        Warns:
+            DriftWarning: As `search_radius`.
+        """
+        return self._cut(min_precision, similar_share)[0]
+
+    def with_precision(self, matches: Matches, *, similar_share: float | None = None) -> Matches:
+        """Return matches of this index that say how likely each is similar to its query.
+
+        Args:
+            matches: What any search has found.
+            similar_share: As for `search_radius`.
+
+        Raises:
+            InvalidInputError: There is no calibration.
+
+        Warns:
+            DriftWarning: As `search_radius`.
+        """
+        if not isinstance(matches, Matches):
+            raise InvalidInputError(
+                f"`matches` must be kinhash.Matches, got {type(matches).__name__}."
+            )
+        calibration = precision.needed(self._calibration)
+        return precision.rated(matches, calibration, self._share(calibration, similar_share))
+
+    def _cut(self, min_precision: float, similar_share: float | None) -> tuple[Cut, float]:
+        calibration = precision.needed(self._calibration)
+        check_number("min_precision", min_precision, 0, 1, open_low=True)
+        share = self._share(calibration, similar_share)
+        return calibration.cut(min_precision, similar_share=share), share
+
+    def _share(self, calibration: Calibration, given: float | None) -> float:
+        seen = precision.similar_share(self._state, calibration, self._kind)
+        return seen if given is None else calibration.checked_share(given)
 
     def search_top_k(
         self,
@@ -599,6 +762,7 @@ class HammingIndex:
             signed=self.signed,
             memory=self.memory,
             made_by=self.made_by,
+            calibration=self._calibration,
         )
 
     @classmethod
@@ -625,7 +789,8 @@ class HammingIndex:
         names = ("n_bits", "n_rank_bits", "signed", "memory", "made_by")
         kept = {name: stored.header[name] for name in names}
         index = cls.__new__(cls)
-        index._set_up(segments=(segment,), names=Names.of(stored.names), **kept)  # noqa: SLF001
+        kept |= {"names": Names.of(stored.names), "calibration": stored.calibration}
+        index._set_up(segments=(segment,), **kept)  # noqa: SLF001 - its own class
         return index
 
     # Checks

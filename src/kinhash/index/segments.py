@@ -193,14 +193,18 @@ class State:
     Args:
         segments: The items. Where ids are strings, segments know an item by its number.
         names: The strings, by number; None where ids are integers.
+
+    Attributes:
+        seen: What `kinhash.index.precision` has found out about their distances; None before.
     """
 
-    __slots__ = ("matches", "n_items", "names", "searcher", "segments")
+    __slots__ = ("matches", "n_items", "names", "searcher", "seen", "segments")
 
     def __init__(self, segments: tuple[Segment, ...], names: Names | None = None) -> None:
         self.segments, self.names = segments, names
         self.searcher = _native.Searcher([segment.native for segment in segments])
         self.n_items = self.searcher.n_items()
+        self.seen: object = None
         # Called with an answer of the core. Chosen here, so that no search has to ask.
         self.matches: Callable[[_native.Answer], Matches] = (
             Matches._of if names is None else functools.partial(NamedMatches._called, names)  # noqa: SLF001

@@ -207,7 +207,9 @@ class HashMethod(TransformerMixin, Model):
         if (y is None) == (pairs is None):
             raise InvalidInputError("Give either `y` or `pairs` to calibrate with.")
         similar: Any = y if pairs is None else pairs
-        self.calibration_ = Calibration.from_codes(self.encode(X), similar, seed=seed)
+        self.calibration_ = Calibration.from_codes(
+            self.encode(X), similar, seed=seed, made_by=self.encoder_.fingerprint
+        )
         return self
 
     def radius_for(self, *, precision: float, similar_share: float | None = None) -> int:

@@ -24,7 +24,7 @@ class Outcome:
 
 
 def calibrated(
-    left_out: Codes, source: LabelSource | TagSource, rows: Array, seed: int
+    left_out: Codes, source: LabelSource | TagSource, rows: Array, seed: int, encoder: Encoder
 ) -> Calibration | None:
     """Return what codes of rows say that were left out; None where all are similar, or none.
 
@@ -33,10 +33,13 @@ def calibrated(
         source: Which rows are similar.
         rows: Their numbers in it.
         seed: Draws some where there are many.
+        encoder: What has learned from all rows.
     """
     similar: Any = source.labels if isinstance(source, LabelSource) else source.tags
     try:
-        return Calibration.from_codes(left_out, similar[rows], seed=seed)
+        return Calibration.from_codes(
+            left_out, similar[rows], seed=seed, made_by=encoder.fingerprint
+        )
     except InvalidInputError as error:
         logger.info("The codes are not calibrated: %s", error)
         return None

@@ -74,7 +74,7 @@ def fit_paper(
     if parts is not None and isinstance(source, LabelSource | TagSource):
         held_out: Array = parts[1].units  # type: ignore[attr-defined]  # rows, of these two
         codes = encoder.encode(rows.vectors[held_out])
-        calibration = calibrated(codes, source, held_out, settings.seed)
+        calibration = calibrated(codes, source, held_out, settings.seed, encoder)
         if isinstance(source, LabelSource):
             first = np.unique(source.labels, return_index=True)[1]
             names = label_array("`y`", y).reshape(-1)[first]

@@ -112,7 +112,7 @@ def fit_strong(
         names = label_array("`y`", y).reshape(-1)[first]
         warn_of_shared_codes(_counts(fitted, source), names)
     left_out = fitted.left_out_codes(words, temperature, rank)
-    calibration = calibrated(left_out, source, fitted.rows, settings.seed)
+    calibration = calibrated(left_out, source, fitted.rows, settings.seed, encoder)
     return Outcome(encoder, [_record(fitted, temperature)], calibration)
 
 
