@@ -15,6 +15,7 @@ from pathlib import Path
 from run import MODALITIES, key_of, read
 
 from kinhash.measures import COUNTS, NEIGHBOURS, NESTED, OF_CODES, RESULTS, scores
+from kinhash.record_file import read as read_records
 from kinhash.show.tables import show, title
 from kinhash.studies.comparison import Compared, verdict
 from kinhash.studies.multimodal import protocols as multimodal_protocols
@@ -22,7 +23,6 @@ from kinhash.studies.multimodal import reproduction as multimodal
 from kinhash.studies.paper import reproduction
 from kinhash.studies.paper.reproduction import cell
 from kinhash.studies.records import named, record_key
-from kinhash.studies.records import read as read_records
 
 HERE = Path(__file__).parent
 SHORT_BITS = 64

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from kinhash.datasets import nus_wide
+from kinhash.record_file import read
 from kinhash.studies.multimodal import reproduction as multimodal_reproduction
 from kinhash.studies.paper import reproduction
-from kinhash.studies.records import read
 
 CONCEPTS = [f"concept{i:02d}" for i in range(81)]
 SMALL = {

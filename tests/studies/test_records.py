@@ -1,5 +1,4 @@
 import json
-import multiprocessing
 import sys
 from dataclasses import replace
 
@@ -12,9 +11,10 @@ from kinhash.errors import InvalidInputError
 from kinhash.evaluation.neighbours import evaluate_method_by_neighbours
 from kinhash.evaluation.protocol import evaluate_method, evaluate_raw, split_hash
 from kinhash.methods import LSH, METHODS, ClassCode
+from kinhash.record_file import read
 from kinhash.studies import records
 from kinhash.studies.comparison import planned
-from kinhash.studies.records import built, kept, plate_queries, read, record, record_key
+from kinhash.studies.records import built, kept, plate_queries, record, record_key
 
 LSH8 = {"method": "lsh", "n_bits": 8}
 
@@ -238,12 +238,6 @@ def test_a_line_that_is_not_a_record_is_named(tmp_path, data, line):
     assert file.read_text(encoding="utf-8") == text
 
 
-def test_a_file_that_cannot_be_read_is_named(tmp_path):
-    with pytest.raises(InvalidInputError, match=r"Cannot read the records in .*directory"):
-        read(tmp_path)
-    assert read(tmp_path / "missing.jsonl") == {}
-
-
 def test_lines_are_compact_and_sorted_by_key(tmp_path):
     file = tmp_path / "some.jsonl"
     for key in ("b", "c", "a", "b"):
@@ -257,23 +251,6 @@ def test_without_a_file_nothing_is_kept(tmp_path, data, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert record(None, data, LSH8, 0)["key"] == record_key(LSH8, 0)
     assert list(tmp_path.iterdir()) == []
-
-
-def _add_some(file, letter):
-    for number in range(20):
-        kept(file, f"{letter}{number}", {}, dict, figures=False)
-
-
-def test_runs_at_once_do_not_lose_records_of_each_other(tmp_path):
-    file = tmp_path / "some.jsonl"
-    spawn = multiprocessing.get_context("fork")
-    runs = [spawn.Process(target=_add_some, args=(file, letter)) for letter in "abcd"]
-    for run in runs:
-        run.start()
-    for run in runs:
-        run.join()
-    assert [run.exitcode for run in runs] == [0, 0, 0, 0]
-    assert len(read(file)) == 80
 
 
 def test_queries_of_a_plate_are_not_picked():

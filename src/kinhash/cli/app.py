@@ -17,6 +17,7 @@ from kinhash.cli.info import info
 from kinhash.cli.reproduce import reproduce
 from kinhash.cli.search import search
 from kinhash.cli.train import train
+from kinhash.cli.tune import tune
 
 EXAMPLES: dict[Callable[..., None], str] = {
     demo: "kinhash demo",
@@ -26,6 +27,9 @@ EXAMPLES: dict[Callable[..., None], str] = {
     search: "kinhash search items.kinhash --model model.kinhash --queries digits --radius 2",
     evaluate: "kinhash evaluate model.kinhash digits",
     compare: "kinhash compare digits --methods sparsehash,itq,lsh --out comparison",
+    tune: (
+        'kinhash tune digits --want "precision>=0.9" --methods classcode,itq --out tuned.kinhash'
+    ),
     reproduce: "kinhash reproduce cifar10 --out cifar10",
     export: "kinhash export codes.kinhash --to pgvector --out codes.sql",
     info: "kinhash info model.kinhash",

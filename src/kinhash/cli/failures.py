@@ -41,7 +41,7 @@ def guarded(argv: Sequence[str] | None) -> int:
 def _told(error: BaseException, words: Sequence[str]) -> tuple[str, int]:
     """Return what the user reads, and the exit code."""
     if isinstance(error, KeyboardInterrupt):
-        return "interrupted; nothing was written.", FAILED
+        return str(error) or "interrupted; nothing was written.", FAILED
     import typer
 
     from kinhash.cli.names import in_options

@@ -13,6 +13,7 @@ _OTHERWISE: dict[str, dict[str, str]] = {
         "query_labels": "the labels of --queries",
         "db_labels": "the labels of DATA",
     },
+    "tune": {"X": "DATA", "y": "--labels"},
     "compare": {"X": "DATA", "y": "--labels", "n_bits": "--bits"},
 }
 """By command: arguments of the library that the command's options call something else."""

@@ -19,7 +19,8 @@ from kinhash.show.looks import look_of
 Row = dict[str, Any]
 Format = Literal["table", "json", "csv"]
 
-_NAMES = {"n_bits": "bits", "fit_seconds": "seconds"}  # of columns that are no measures
+# Of columns that are no measures.
+_NAMES = {"n_bits": "bits", "n_bytes": "bytes", "fit_seconds": "seconds"}
 _KEY = re.compile(r"(?P<measure>[a-z0-9_]+)@(?P<radius>r?)(?P<number>\d+)")
 
 

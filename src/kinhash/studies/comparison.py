@@ -14,9 +14,10 @@ from kinhash.measures import COMPARISON, NEIGHBOURS
 from kinhash.methods import METHODS
 from kinhash.metrics import Metric
 from kinhash.progress import Report, silent
+from kinhash.record_file import Record
 from kinhash.show.tables import Row, show, title
 from kinhash.studies import own_methods
-from kinhash.studies.records import RAW, Record, Settings, named, record
+from kinhash.studies.records import RAW, Settings, named, record
 
 
 @dataclasses.dataclass(frozen=True)

@@ -5,26 +5,23 @@ anything, and work that was interrupted goes on where it stopped. A file holds t
 experiment as JSON lines, sorted by their keys.
 """
 
-import contextlib
 import functools
 import hashlib
 import json
-import os
-import sys
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, SupportsFloat
 
 import numpy as np
 
-from kinhash import storage
+from kinhash import record_file, storage
 from kinhash.arrays import Array
 from kinhash.codes import Codes, Order
 from kinhash.datasets import Dataset, Split
-from kinhash.errors import ConstantColumnWarning, InvalidInputError, unknown_name
+from kinhash.errors import ConstantColumnWarning, unknown_name
 from kinhash.evaluation.neighbours import (
     evaluate_method_by_neighbours,
     evaluate_vectors_by_neighbours,
@@ -44,12 +41,9 @@ from kinhash.metrics import (
     precision_recall_at_radius,
     ranking_curve,
 )
+from kinhash.record_file import Record
 from kinhash.studies import own_methods
 
-if sys.platform != "win32":
-    import fcntl
-
-Record = dict[str, Any]
 Settings = dict[str, Any]  # "method" and those of its parameters that differ from the defaults
 
 RECORD_PROTOCOLS = ("paper", "apart", "unseen")
@@ -149,7 +143,7 @@ def kept(
     Raises:
         InvalidInputError: The file holds something else than records.
     """
-    known = None if file is None else read(file).get(key)
+    known = None if file is None else record_file.read(file).get(key)
     if known is not None and (not figures or "figures" in known):
         return known
     start = time.perf_counter()
@@ -157,7 +151,7 @@ def kept(
     made["seconds"] = round(time.perf_counter() - start, 1)
     made["kinhash"] = storage.VERSION
     if file is not None:
-        _add(file, made)
+        record_file.add(file, made)
     return made
 
 
@@ -179,56 +173,6 @@ def record_key(
     end = "" if order == "nested" else f"-{order}"
     end += "" if metric is None else f"-{metric}"
     return f"{kind}{settings['method']}-{settings.get('n_bits', 0)}-{digest}-seed{seed}{end}"
-
-
-def read(file: Path) -> dict[str, Record]:
-    """Return the records of a file by their keys; none if there is no such file.
-
-    Raises:
-        InvalidInputError: The file cannot be read, or a line is not a record.
-    """
-    try:
-        lines = file.read_text(encoding="utf-8").splitlines()
-    except FileNotFoundError:
-        return {}
-    except (OSError, ValueError) as error:
-        raise InvalidInputError(f"Cannot read the records in {file}: {error}.") from error
-    found = {}
-    for number, line in enumerate(lines, 1):
-        try:
-            one = json.loads(line)
-            found[one["key"]] = one
-        except (ValueError, KeyError, TypeError) as error:
-            raise InvalidInputError(
-                f"Line {number} of {file} is not a record: {error}. Delete that line."
-            ) from error
-    return found
-
-
-def _add(file: Path, made: Record) -> None:
-    """Write the file again with one more record, or with one replaced."""
-    with contextlib.suppress(FileExistsError):
-        file.parent.mkdir(parents=True)
-    with _only_writer(file.parent):
-        known = read(file) | {made["key"]: made}
-        lines = [json.dumps(known[key], separators=(",", ":")) + "\n" for key in sorted(known)]
-        with storage.atomic(file) as part:
-            part.write_text("".join(lines), encoding="utf-8")
-
-
-@contextlib.contextmanager
-def _only_writer(folder: Path) -> Iterator[None]:
-    """Hold a lock on the folder: of two runs at once, neither may lose a record of the other."""
-    if sys.platform == "win32":  # no such lock: one run at a time
-        yield
-        return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        with contextlib.suppress(OSError):  # a file system without locks: one run at a time
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)
 
 
 def _evaluated(

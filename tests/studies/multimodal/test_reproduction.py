@@ -10,11 +10,11 @@ import scipy.sparse
 from kinhash.datasets import Dataset
 from kinhash.errors import InvalidInputError
 from kinhash.evaluation.multimodal import measure_key
+from kinhash.record_file import read
 from kinhash.show.tables import render
 from kinhash.studies.comparison import Compared
 from kinhash.studies.multimodal import reproduction
 from kinhash.studies.multimodal.protocols import PROTOCOLS, plan
-from kinhash.studies.records import read
 
 FEW = {
     "L2": {"method": "l2"},

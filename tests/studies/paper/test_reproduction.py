@@ -5,9 +5,10 @@ import pytest
 from kinhash.datasets import load
 from kinhash.errors import InvalidInputError
 from kinhash.methods import METHODS
+from kinhash.record_file import read
 from kinhash.studies.comparison import Compared
 from kinhash.studies.paper import reproduction
-from kinhash.studies.records import RAW, named, read
+from kinhash.studies.records import RAW, named
 
 PAPER = reproduction.paper_results("cifar10")
 

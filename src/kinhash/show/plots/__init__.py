@@ -10,6 +10,7 @@ from kinhash.show.plots.curves import (
     plot_trade_off,
 )
 from kinhash.show.plots.files import data_uri, save_figure
+from kinhash.show.plots.fronts import Reached, plot_front
 from kinhash.show.plots.pictures import Found, plot_methods_apart, plot_neighbours
 from kinhash.show.plots.words import plot_pictures_of_words, plot_words_of_pictures
 
@@ -17,12 +18,14 @@ __all__ = [
     "FRAMES",
     "INK",
     "Found",
+    "Reached",
     "Strips",
     "data_uri",
     "plot_active_bits",
     "plot_active_counts",
     "plot_codes",
     "plot_codes_beside",
+    "plot_front",
     "plot_methods_apart",
     "plot_neighbours",
     "plot_pictures_of_words",

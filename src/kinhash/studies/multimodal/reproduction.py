@@ -18,6 +18,7 @@ from kinhash.evaluation.multimodal import (
 from kinhash.measures import F1, OF_CODES, is_rate, within
 from kinhash.methods import MULTIMODAL_METHODS
 from kinhash.progress import Report, silent
+from kinhash.record_file import Record
 from kinhash.show.html import Section, write_report
 from kinhash.show.tables import Row, show, title
 from kinhash.studies.comparison import Compared
@@ -31,7 +32,7 @@ from kinhash.studies.multimodal.protocols import (
     plan,
 )
 from kinhash.studies.paper.reproduction import RECORDS, REPORT, cell
-from kinhash.studies.records import L2, Record, Settings, built, kept, record_key
+from kinhash.studies.records import L2, Settings, built, kept, record_key
 
 Results = dict[str, list[Compared]]  # by the name of the protocol, what each method reached
 

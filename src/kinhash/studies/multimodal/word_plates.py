@@ -11,10 +11,11 @@ from kinhash.datasets import Dataset
 from kinhash.evaluation.multimodal import Parts, Search, taken
 from kinhash.index.hamming import HammingIndex
 from kinhash.methods import MultimodalMethod
+from kinhash.record_file import Record
 from kinhash.show import plots
 from kinhash.show.html import Section
 from kinhash.studies.multimodal.meaningful import meaningful
-from kinhash.studies.records import Record, plate_queries
+from kinhash.studies.records import plate_queries
 from kinhash.vocabulary import Words, are_texts
 
 IMAGE, TEXT = "image", "text"
