@@ -31,7 +31,7 @@ def test_a_wish_is_a_measure_a_bound_and_perhaps_a_radius(text, expected):
         ("precision>0.5", "got 'precision>0.5'"),
         ("precision>=-1", "got 'precision>=-1'"),
         ("", "got ''"),
-        ("precison>=0.5", r"Unknown measure 'precison'\. Did you mean 'precision'\?"),
+        ("precissionn>=0.5", r"Unknown measure 'precissionn'\. Did you mean 'precision'\?"),
         ("precision>=50", r"is a fraction, 0 to 1, or a percentage, got 50\. .*precision>=50%"),
         ("answers<=50%", "answers is no rate, so 'answers<=50%' must have no %"),
         ("bytes@r2<=8", r"bytes has no radius: leave @r2 out\."),

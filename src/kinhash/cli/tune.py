@@ -114,7 +114,7 @@ def tune(
     force: options.Force = False,
     _debug: options.Debug = False,
 ) -> None:
-    """Find the settings that meet a wish, and write the model that has them.
+    """Find settings that meet a wish, and train the model.
 
     Settings are tried by cross-validation inside the training rows: queries of the split are never
     looked at. Every trial is kept in a file, so that the same command goes on where it was stopped.
