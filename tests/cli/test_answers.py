@@ -1,3 +1,5 @@
+import csv
+import io
 import json
 
 import numpy as np
@@ -39,3 +41,14 @@ def test_nothing_found_is_an_empty_table(run, model, tmp_path, items):
     done = run("search", tmp_path / "codes", "--model", model, *words)
     assert (done.code, done.out) == (0, "")
     assert "1 query, 1 without a match; 0 matches." in done.err
+
+
+def test_csv_quotes_ids_that_need_it(run, model, items, tmp_path):
+    path = tmp_path / "items.npz"
+    np.savez(path, vectors=items[0][:2], id=np.array(['a "b", c', "plain"]))
+    assert run("encode", model, path, "--out", tmp_path / "codes").code == 0
+    words = ("--queries", path, "--top-k", "1", "--format", "csv")
+    done = run("search", tmp_path / "codes", "--model", model, *words)
+    assert done.code == 0, done.err
+    rows = list(csv.reader(io.StringIO(done.out)))
+    assert rows[1][:2] == ['a "b", c', 'a "b", c']

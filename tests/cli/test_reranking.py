@@ -91,6 +91,24 @@ def test_items_with_ids_are_reranked_by_data_with_ids(
     assert f"error: --rerank {csv_file} must have a vector of each item, but none has" in done.err
 
 
+def test_items_with_strings_as_ids_are_reranked_too(run, model, items, vectors, tmp_path):
+    rows = [f"sku {i},{','.join(map(str, vector))}" for i, vector in enumerate(items[0].tolist())]
+    table = tmp_path / "items.csv"
+    table.write_text("\n".join(["id,a,b,c,d,e,f", *rows]) + "\n")
+    assert run("encode", model, table, "--out", tmp_path / "named.kinhash").code == 0
+    words = ("search", tmp_path / "named.kinhash", "--model", model, "--queries", table)
+    words = (*words, "--top-k", "1", "--format", "json", "--rerank")
+    done = run(*words, table)
+    assert done.code == 0, done.err
+    found = {answer["query"]: answer["matches"][0]["id"] for answer in json.loads(done.out)}
+    assert found == {f"sku {i}": f"sku {i}" for i in range(120)}
+    done = run(*words, vectors)
+    assert (done.code, done.out) == (1, "")
+    assert "has 120 rows without ids, so row i must be item i, but there is an item 'sku" in (
+        done.err
+    )
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [

@@ -103,7 +103,7 @@ def _json_lines(answers: Iterable[dict[str, Any]], _: Sequence[str]) -> Iterator
 def _csv_lines(answers: Iterable[dict[str, Any]], columns: Sequence[str]) -> Iterator[str]:
     yield ",".join(["query", *columns])
     for row in _rows(answers):
-        yield ",".join([_csv_cell(row["query"]), *(str(row[name]) for name in columns)])
+        yield ",".join([_csv_cell(row["query"]), *(_csv_cell(row[name]) for name in columns)])
 
 
 def _csv_cell(name: int | str) -> str:

@@ -124,10 +124,16 @@ def _vectors(data: str, root: Path | None) -> tuple[Array, Array | None]:
 def _check_items(data: str, index: HammingIndex, n: int, ids: Array | None) -> None:
     """Raise unless each item of the index has a row."""
     items = index.ids
-    known = np.isin(items, ids) if ids is not None else (items >= 0) & (items < n)
+    if ids is None:
+        is_row = items.dtype.kind == "i"
+        known = (items >= 0) & (items < n) if is_row else np.zeros(len(items), bool)
+    elif items.dtype == ids.dtype:  # all integers, or all strings
+        known = np.isin(items, ids)
+    else:
+        known = np.zeros(len(items), bool)
     if known.all():
         return
-    missing = items[~known][0].item()
+    missing = items[~known][:1].tolist()[0]
     if ids is not None:
         raise InvalidInputError(
             f"--rerank {data} must have a vector of each item, but none has the id {missing!r}."

@@ -110,6 +110,7 @@ def tune(
     features: options.Features = None,
     labels: options.Labels = None,
     ids: options.Ids = None,
+    delimiter: options.Delimiter = None,
     root: options.Root = None,
     force: options.Force = False,
     _debug: options.Debug = False,
@@ -122,7 +123,8 @@ def tune(
     Prints the front: what no other settings beat in precision, recall and bytes; and how answers
     change as the collection grows.
     """
-    from kinhash.cli import inputs, outputs
+    from kinhash.cli import outputs
+    from kinhash.cli.data import load_data
     from kinhash.cli.results import emit
 
     kept = trials or out.with_suffix(".trials.jsonl")
@@ -131,7 +133,15 @@ def tune(
         from kinhash.tuning import report as pages
 
         outputs.check_output(report, force=force, inputs=(data, kept, out))
-    dataset = inputs.load_data(data, features=features, labels=labels, ids=ids, root=root)
+    dataset = load_data(
+        data,
+        features=features,
+        labels=labels,
+        ids=ids,
+        root=root,
+        delimiter=delimiter,
+        with_ids=False,
+    )
     used = _training_part(data, dataset, rows, seed, without_labels=without_labels)
     names = None if methods is None else [name.strip() for name in methods.split(",")]
     found = _tuned(
