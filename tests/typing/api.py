@@ -24,6 +24,7 @@ from kinhash import (
 from kinhash.codes import StoredCodes
 from kinhash.datasets import DATASETS, Batch, Dataset, Items, Split, open_items
 from kinhash.datasets import load as load_dataset
+from kinhash.dedup import Duplicates, deduplicate
 from kinhash.encoders import Encoder
 from kinhash.errors import KinhashError, SearchTimeout
 from kinhash.linkage import Groups
@@ -272,6 +273,17 @@ def compared() -> None:
     kinhash.compare(["mine:Own"], X, metric="l2", at=[100], n_query=50)
     kinhash.compare([Unfinished()], X)  # type: ignore[list-item]
     kinhash.compare(["lsh"], X, bits=32)  # type: ignore[call-arg]
+
+
+def duplicates(codes: Codes, model: ITQ) -> Duplicates:
+    found = deduplicate(X, ids=["a", "b"], similarity=0.9, linkage="connected", recall=0.95, seed=1)
+    assert_type(found, Duplicates)
+    assert_type(found.groups, Groups)
+    assert_type(found.recall.share, float)
+    deduplicate(X, against=X, against_ids=[1, 2], radius=3, model=model, n_threads=1)
+    deduplicate(codes, radius=3)
+    deduplicate(X, similarty=0.9)  # type: ignore[call-arg]
+    return found
 
 
 def datasets() -> Dataset:

@@ -1,0 +1,7 @@
+"""Duplicates in tables: candidates by codes, confirmation by vectors, groups, and a report."""
+
+from kinhash.dedup.job import deduplicate
+from kinhash.dedup.recall import Recall
+from kinhash.dedup.result import Duplicates, Pairs
+
+__all__ = ["Duplicates", "Pairs", "Recall", "deduplicate"]

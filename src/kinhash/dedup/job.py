@@ -1,0 +1,144 @@
+"""`deduplicate`: the groups of near-duplicates in a table, or what a table has of another one."""
+
+import numpy.typing as npt
+
+from kinhash.arguments import check_choice, check_integer, check_number, checked_threads
+from kinhash.arrays import Array
+from kinhash.codes import Codes
+from kinhash.dedup.code_table import CodeTable
+from kinhash.dedup.coding import Coder, UnitCoder
+from kinhash.dedup.content import Content
+from kinhash.dedup.grouping import groups_across, groups_within
+from kinhash.dedup.result import Duplicates, Pairs
+from kinhash.dedup.table import Table, Wanted
+from kinhash.dedup.vector_table import VectorTable
+from kinhash.errors import InvalidInputError
+from kinhash.linkage import LINKAGES, Linkage
+from kinhash.progress import Report, silent
+
+
+def deduplicate(
+    data: npt.ArrayLike | Codes,
+    *,
+    ids: npt.ArrayLike | None = None,
+    similarity: float | None = None,
+    radius: int | None = None,
+    linkage: Linkage = "star",
+    against: npt.ArrayLike | Codes | None = None,
+    against_ids: npt.ArrayLike | None = None,
+    model: Coder | None = None,
+    recall: float = 0.99,
+    seed: int = 0,
+    n_threads: int | None = None,
+    progress: Report = silent,
+) -> Duplicates:
+    """Return the groups of near-duplicates.
+
+    Vectors are similar if their cosine is at least `similarity`. Codes find candidates; each is
+    confirmed by its vectors, so every pair is as similar as was asked for. What may be missing is
+    estimated on a sample of rows, which are compared with all others. Identical rows are always
+    found. Codes, if that is all there is, are near within `radius`, exactly.
+
+    Args:
+        data: `(n, n_features)` vectors, which may be memory-mapped float32, float16 or int8; or
+            codes.
+        ids: `(n,)` different integers or strings; row numbers by default.
+        similarity: Least cosine of a pair, in (0, 1].
+        radius: Largest distance of the codes of a pair. Of vectors, codes are those of `model`.
+        linkage: "star": items are visited by most neighbours, counted once, then by lowest id;
+            each that has no group yet takes its neighbours that have none, so every member is
+            within the limit of its representative. "connected": connected components.
+        against: Another table of the same kind. The result then says which rows of `data` it has,
+            too; rows of `data` are not compared with each other.
+        against_ids: The ids of its rows.
+        model: A fitted method, or anything else whose `encode` gives codes; by default 256 bits of
+            iterative quantisation are learned from a sample.
+        recall: The share of the similar pairs that codes should find, in (0, 1].
+        seed: Draws samples.
+        n_threads: Threads to use; all cores by default.
+        progress: Told how many rows are done.
+
+    Raises:
+        InvalidInputError: An argument is out of range, two ids are alike, vectors are not finite,
+            or the two tables do not fit each other.
+
+    Warns:
+        LargeGroupWarning: A group holds more than a hundredth of the items, and more than 10.
+
+    Example:
+        >>> import numpy as np
+        >>> X = np.random.default_rng(0).normal(size=(50, 8))
+        >>> X[7] = X[31] + 0.01
+        >>> found = deduplicate(X, similarity=0.95)
+        >>> found.groups.id.tolist(), found.kept.sum().item()
+        ([7, 31], 49)
+    """
+    limit = _checked_limit(similarity, radius)
+    check_choice("linkage", linkage, LINKAGES)
+    check_number("recall", recall, 0, 1, open_low=True)
+    check_integer("seed", seed, 0)
+    wanted = Wanted(limit, float(recall), int(seed), checked_threads("n_threads", n_threads))
+    contents = [Content.of(data, ids, "data")]
+    if against is not None:
+        contents.append(Content.of(against, against_ids, "against"))
+    elif against_ids is not None:
+        raise InvalidInputError("`against_ids` are the ids of `against`, which is None.")
+    tables = _tables(contents, model, wanted, by_radius=similarity is None)
+    table, others = tables[0], tables[-1]
+    found = table.pairs(others, wanted, progress)
+    if against is None:
+        groups, kept = groups_within(table, found, linkage, wanted.n_threads)
+    else:
+        groups, kept = groups_across(table, others, found, wanted.n_threads)
+    cosines = found.nearness if similarity is not None else None
+    pairs = Pairs(found.rows, found.others, cosines)
+    return Duplicates(groups, kept, pairs, found.recall, similarity, radius)
+
+
+def _checked_limit(similarity: float | None, radius: int | None) -> float:
+    if (similarity is None) == (radius is None):
+        raise InvalidInputError(
+            "Give either `similarity`, the least cosine of duplicates, or `radius`, the largest "
+            "distance of their codes."
+        )
+    if similarity is not None:
+        check_number("similarity", similarity, 0, 1, open_low=True)
+        return float(similarity)
+    check_integer("radius", radius, 0)
+    return int(radius or 0)
+
+
+def _tables(
+    contents: list[Content], model: Coder | None, wanted: Wanted, *, by_radius: bool
+) -> list[Table]:
+    """Return what each of one or two contents is compared as."""
+    codes = [one.rows for one in contents if isinstance(one.rows, Codes)]
+    vectors = [one.vectors for one in contents if not isinstance(one.rows, Codes)]
+    if codes and vectors:
+        raise InvalidInputError("`data` and `against` must both be vectors, or both be codes.")
+    if codes and not by_radius:
+        raise InvalidInputError("`similarity` needs vectors. Give `radius` for codes.")
+    if codes and model is not None:
+        raise InvalidInputError("`model` encodes vectors, but `data` are codes already.")
+    _check_widths(vectors)
+    if vectors and by_radius:
+        if model is None:
+            raise InvalidInputError(
+                "`radius` needs codes, or the `model` that makes them. Give `similarity` for "
+                "vectors."
+            )
+        codes = [model.encode(one, n_threads=wanted.n_threads) for one in vectors]
+    if codes:
+        codes[0].check_comparable(codes[-1], "`data`", "`against`")
+        return [CodeTable.of(one, own) for one, own in zip(contents, codes, strict=True)]
+    coder = model or UnitCoder(vectors[-1], seed=wanted.seed)
+    return [VectorTable.of(one, coder, wanted.n_threads) for one in contents]
+
+
+def _check_widths(vectors: list[Array]) -> None:
+    widths = [one.shape[1] for one in vectors]
+    if len(set(widths)) > 1:
+        raise InvalidInputError(
+            f"`data` has {widths[0]} columns, but `against` has {widths[1]}. Make both by the same "
+            "model."
+        )
