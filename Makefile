@@ -11,6 +11,7 @@ CXX_SOURCES := $(shell find native -name '*.[ch]pp')
 MODULES := $(shell find src -name '*.py' | sort | cksum | cut -d' ' -f1)
 DEMO := $(VENV)/.demo-$(MODULES)
 DEV := $(VENV)/.dev-$(MODULES)
+SPARK := $(VENV)/.spark-$(shell sed -n 's/^pyspark==//p' constraints.txt)
 
 .PHONY: demo test test-data floors wheel picture lint format bench clean help
 help:
@@ -30,9 +31,10 @@ test: $(DEV)
 	$(BIN)/python -m pytest -n auto -m 'not data and not engine'
 
 # Needs data sets under $KINHASH_DATA or ~/.cache/kinhash, and engines such as PostgreSQL, whose
-# servers the tests start and stop themselves; tests/prepare FOLDER links and installs both.
-test-data: $(DEV)
-	$(BIN)/python -m pytest -n auto -m 'data or engine'
+# servers the tests start and stop themselves; tests/prepare FOLDER links and installs both, and
+# Java for Spark.
+test-data: $(DEV) $(SPARK)
+	$(BIN)/python -m pytest -n auto --dist loadgroup -m 'data or engine'
 
 # The lowest versions that pyproject.toml states, all but torch, in an environment of their own.
 floors: $(BIN)/python
@@ -84,6 +86,12 @@ $(DEV): $(SOURCES) | $(BIN)/python
 	@echo "Installing kinhash and its development tools into $(VENV) (once, a minute or two) ..."
 	$(INSTALL) --editable '.[dev]'
 	@rm -f $(VENV)/.dev-* $(VENV)/.demo-* && touch $@ $(DEMO)
+
+# Only the tests of engines need it: `dev` and `all` stay small.
+$(SPARK): | $(DEV)
+	@echo "Installing PySpark into $(VENV) (once, a download of 430 MB) ..."
+	$(INSTALL) pyspark
+	@rm -f $(VENV)/.spark-* && touch $@
 
 # Out of bounds, undefined: the core with both sanitisers under the tests of the index (minutes).
 .PHONY: sanitize

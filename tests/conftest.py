@@ -17,7 +17,11 @@ from sklearn.datasets import load_digits
 from kinhash import SparseHash, datasets
 from kinhash.errors import InvalidInputError
 
-ENGINES = {"postgres"}  # fixtures that start what is not in the repository
+ENGINES = {
+    "postgres",
+    "spark",
+    "spark_cluster",
+}  # fixtures that start what is not in the repository
 BUILT_IN = {"digits", "digits-words"}  # data sets that every machine has
 
 
@@ -71,8 +75,12 @@ def real_data():
 def pytest_collection_modifyitems(items):
     """Mark each test that asks for an engine of this machine, so that none can be forgotten."""
     for item in items:
-        if ENGINES & set(getattr(item, "fixturenames", ())):
+        asked = ENGINES & set(getattr(item, "fixturenames", ()))
+        if asked:
             item.add_marker(pytest.mark.engine)
+        if asked & {"spark", "spark_cluster"} and item.config.pluginmanager.hasplugin("xdist"):
+            # One process runs them all: Spark takes seconds to start, and hundreds of megabytes.
+            item.add_marker(pytest.mark.xdist_group("spark"))
 
 
 @pytest.fixture(scope="session")
@@ -130,6 +138,31 @@ def postgres_programs():
     debian = Path("/usr/lib/postgresql").glob("*/bin/pg_ctl")
     by_version = sorted(debian, key=lambda path: int(path.parts[4]), reverse=True)
     return [*by_version, *([own] if own else [])]
+
+
+@pytest.fixture(scope="session")
+def spark_installed():
+    """Skip the test unless PySpark and Java are here."""
+    pytest.importorskip("pyspark", reason="PySpark was not found: pip install 'kinhash[spark]'.")
+    if shutil.which("java") is None:
+        pytest.skip("Java was not found on the PATH. Install the package openjdk-17-jre-headless.")
+
+
+@pytest.fixture(scope="session")
+def spark(spark_installed, tmp_path_factory):
+    """Start Spark on two cores of this machine."""
+    from kinhash.engines.spark import session
+
+    settings = {
+        "spark.driver.memory": "1g",
+        "spark.sql.shuffle.partitions": "4",
+        "spark.ui.enabled": "false",
+        "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("spark")),
+    }
+    started = session("local[2]", settings=settings)
+    started.sparkContext.setLogLevel("OFF")  # failures are under test, too
+    yield started
+    started.stop()
 
 
 @pytest.fixture(scope="session")

@@ -56,6 +56,14 @@ def test_a_saved_model_encodes_alike(model_file, tiny_model, digits):
     assert loaded.encode(digits[0]) == tiny_model.encode(digits[0])
 
 
+def test_bytes_need_no_file_and_are_checked_like_one():
+    raw = storage.packed({"kind": "x"}, {"a": np.arange(3)})
+    header, arrays = storage.unpacked(raw, "it")
+    assert (header["kind"], arrays["a"].tolist()) == ("x", [0, 1, 2])
+    with pytest.raises(FormatError, match="it is damaged or cut short: its checksum is"):
+        storage.unpacked(raw[:-1] + b"\1", "it")
+
+
 def test_parameters_that_are_numpy_numbers_can_be_saved(tmp_path, digits):
     pytest.importorskip("torch")  # all but .ci/floors have it
     numbers = {"n_bits": np.int64(8), "beta": np.float32(3), "seed": np.uint8(1)}

@@ -51,6 +51,17 @@ def write(path: str | os.PathLike[str], header: dict[str, Any], arrays: dict[str
         InvalidInputError: The folder does not exist or cannot be written, or the header has a value
             that JSON cannot hold.
     """
+    raw = packed(header, arrays)
+    with atomic(path) as part:
+        part.write_bytes(raw)
+
+
+def packed(header: dict[str, Any], arrays: dict[str, Array]) -> bytes:
+    """Return what `write` writes.
+
+    Raises:
+        InvalidInputError: The header has a value that JSON cannot hold.
+    """
     entry = {
         "format": FORMAT,
         "kinhash": VERSION,
@@ -61,8 +72,7 @@ def write(path: str | os.PathLike[str], header: dict[str, Any], arrays: dict[str
     text = json.dumps(entry, sort_keys=True, default=_plain)
     raw = safetensors.numpy.save(tensors, metadata={_KEY: text})
     digest = hashlib.sha256(raw).hexdigest()
-    with atomic(path) as part:
-        part.write_bytes(raw.replace(_UNSIGNED.encode(), digest.encode(), 1))
+    return raw.replace(_UNSIGNED.encode(), digest.encode(), 1)
 
 
 def _plain(value: object) -> Any:  # noqa: ANN401 - a Python number
@@ -89,20 +99,33 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Array]
         raw = path.read_bytes()
     except OSError as error:
         raise InvalidInputError(f"Cannot read {path}: {reason(error)}.") from error
-    entry = _entry(path, raw)
+    return unpacked(raw, str(path))
+
+
+def unpacked(raw: bytes, source: str) -> tuple[dict[str, Any], dict[str, Array]]:
+    """Return the header and the arrays that `packed` made bytes of.
+
+    Args:
+        raw: The bytes.
+        source: What messages call them.
+
+    Raises:
+        FormatError: They are cut short, damaged, of another program, or of a newer format.
+    """
+    entry = _entry(source, raw)
     version = entry.get("format")
     if type(version) is not int or not 1 <= version <= FORMAT:
         raise FormatError(
-            f"{path} has format {reprlib.repr(version)}; this release reads formats 1 to {FORMAT}. "
-            "Upgrade kinhash."
+            f"{source} has format {reprlib.repr(version)}; this release reads formats 1 to "
+            f"{FORMAT}. Upgrade kinhash."
         )
     digest = entry.pop("sha256", None)
     if not isinstance(digest, str) or not re.fullmatch("[0-9a-f]{64}", digest):
-        raise FormatError(f"{path} is damaged: it has no checksum. Restore it from a copy.")
+        raise FormatError(f"{source} is damaged: it has no checksum. Restore it from a copy.")
     found = hashlib.sha256(raw.replace(digest.encode(), _UNSIGNED.encode(), 1)).hexdigest()
     if found != digest:
         raise FormatError(
-            f"{path} is damaged or cut short: its checksum is {found[:12]}, the file says "
+            f"{source} is damaged or cut short: its checksum is {found[:12]}, the file says "
             f"{digest[:12]!r}. Restore it from a copy, or write it again."
         )
     try:
@@ -110,7 +133,7 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Array]
     # Types that NumPy lacks (bfloat16) and shapes that it refuses come as whatever it raises.
     except (safetensors.SafetensorError, KeyError, TypeError, ValueError, ImportError) as error:
         raise FormatError(
-            f"{path} is damaged: its arrays cannot be read ({error}). Restore it from a copy."
+            f"{source} is damaged: its arrays cannot be read ({error}). Restore it from a copy."
         ) from error
     return entry, arrays
 
@@ -178,10 +201,10 @@ def check_is_file(path: Path) -> None:
         )
 
 
-def _entry(path: Path, raw: bytes) -> dict[str, Any]:
+def _entry(source: str, raw: bytes) -> dict[str, Any]:
     """Return our JSON entry of the safetensors header."""
     foreign = FormatError(
-        f"{path} is not a kinhash file, or is cut short: expected a safetensors header with a "
+        f"{source} is not a kinhash file, or is cut short: expected a safetensors header with a "
         f"{_KEY!r} entry, got {len(raw)} bytes that start with {raw[:8]!r}."
     )
     if len(raw) < 8:

@@ -16,6 +16,11 @@ def test_a_word_is_a_signed_integer_in_twos_complement():
     }
 
 
+def test_a_bucket_has_a_layout_of_its_own():
+    layout = Layout(100, signed=True, n_rank_bits=30)
+    assert (layout.bucket, layout.bucket.columns) == (Layout(70, signed=True), layout.words)
+
+
 def test_signed_codes_have_the_plus_plane_then_the_minus_plane_then_rank_bits():
     codes = Codes.from_dense([[1, -1, 0]], signed=True, rank=[[1, 1]])
     layout = Layout.of(codes)

@@ -97,6 +97,11 @@ class Layout:
         return {f"kinhash.{key}".encode(): value.encode() for key, value in values.items()}
 
     @property
+    def bucket(self) -> Self:
+        """The layout of the same codes without their rank bits."""
+        return dataclasses.replace(self, n_bits=self.n_bucket_bits, n_rank_bits=0)
+
+    @property
     def n_bucket_bits(self) -> int:
         """How many of the entries are the bucket's."""
         return self.n_bits - self.n_rank_bits

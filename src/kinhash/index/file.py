@@ -334,7 +334,7 @@ def _short(path: Path, expected: str, size: int) -> FormatError:
 def _foreign(path: Path, start: bytes, rest: bytes) -> FormatError:
     """Return the error for a file that is no index, with what it is where we know that."""
     try:
-        entry = storage._entry(path, start + rest)  # noqa: SLF001 - the other format
+        entry = storage._entry(str(path), start + rest)  # noqa: SLF001 - the other format
     except FormatError:
         return FormatError(
             f"{path} is not an index, or is cut short: expected it to start with "

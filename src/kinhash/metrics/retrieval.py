@@ -6,7 +6,6 @@ that occurs. Where the order inside a tie matters, the value is its expectation 
 closed form: shuffling the database changes nothing.
 """
 
-import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
@@ -15,10 +14,10 @@ import numpy.typing as npt
 from scipy.special import digamma
 
 from kinhash import _native
-from kinhash.arguments import check_choice, default_threads
+from kinhash.arguments import check_choice, checked_threads
 from kinhash.arrays import Array, Integers
 from kinhash.codes import ORDERS, Codes, Order
-from kinhash.errors import InvalidInputError, unknown_name
+from kinhash.errors import InvalidInputError, unknown_name, warn
 from kinhash.metrics.checks import checked_integers, checked_labels, checked_own, mean_of_known
 
 CHUNK_BYTES = 64 * 2**20  # of tables of pairs of distances
@@ -87,20 +86,47 @@ def evaluate_codes(
     at = checked_integers("at", at, least=1)
     check_choice("order", order, ORDERS)
     n_all, n_relevant = distance_table(query_codes, query_labels, db_codes, db_labels, own=own)
-    n_stranded = int(np.sum(n_relevant.sum(axis=1) == 0))
-    if n_stranded:
-        warnings.warn(
-            f"{n_stranded} of {len(query_codes)} queries have no relevant item in the database; "
-            "they are left out of map, map@k and recall.",
-            stacklevel=2,
-        )
+    pairs = None
     if db_codes.n_rank_bits:
         pairs = pair_tables(query_codes, query_labels, db_codes, db_labels, own=own)
+    result = measures_of_counts(n_all, n_relevant, pairs, radii=radii, at=at, order=order)
+    n_active = db_codes.n_active
+    result["unique_codes"] = float(db_codes.n_unique)
+    result["mean_active"] = float(n_active.mean())
+    result["sd_active"] = float(n_active.std())
+    return result
+
+
+def measures_of_counts(
+    n_all: Array,
+    n_relevant: Array,
+    pairs: Iterable["PairTable"] | None = None,
+    *,
+    radii: Sequence[int],
+    at: Sequence[int],
+    order: Order = "nested",
+) -> dict[str, float]:
+    """Return the measures of `evaluate_codes` that are of answers, from what they are counted of.
+
+    Args:
+        n_all: Items at each distance, `(n_queries, n_distances)`, column d for distance d.
+        n_relevant: Relevant ones among them, same shape.
+        pairs: If there are rank bits, tables of pairs of distances in which each query comes once.
+        radii: As in `evaluate_codes`.
+        at: As in `evaluate_codes`.
+        order: As in `evaluate_codes`.
+    """
+    n_stranded = int(np.sum(n_relevant.sum(axis=1) == 0))
+    if n_stranded:
+        warn(
+            f"{n_stranded} of {len(n_all)} queries have no relevant item in the database; "
+            "they are left out of map, map@k and recall.",
+            UserWarning,
+        )
+    tables: Iterable[tuple[Array, Array, Array]] = [(np.arange(len(n_all)), n_all, n_relevant)]
+    if pairs is not None:
         tables = ((table.queries, *ranking_table(table, order)) for table in pairs)
-        ranked = _ranking_measures(tables, len(query_codes), at)
-    else:
-        everyone = np.arange(len(query_codes))
-        ranked = _ranking_measures([(everyone, n_all, n_relevant)], len(query_codes), at)
+    ranked = _ranking_measures(tables, len(n_all), at)
     result = {name: mean_of_known(ranked[name]) for name in ("map", "map_best", "map_worst")}
     result["ramap"] = float(radius_aware_precision(n_all, n_relevant).mean())
     for k in at:
@@ -115,10 +141,6 @@ def evaluate_codes(
         result[f"f1@r{radius}"] = f1_of(precision, recall)
         result[f"empty@r{radius}"] = float(np.mean(n_retrieved == 0))
         result[f"mean_matches@r{radius}"] = float(n_retrieved.mean())
-    n_active = db_codes.n_active
-    result["unique_codes"] = float(db_codes.n_unique)
-    result["mean_active"] = float(n_active.mean())
-    result["sd_active"] = float(n_active.std())
     return result
 
 
@@ -129,6 +151,7 @@ def distance_table(
     db_labels: npt.ArrayLike,
     *,
     own: npt.ArrayLike | None = None,
+    n_threads: int | None = None,
 ) -> tuple[Array, Array]:
     """Return how many items, and how many relevant items, lie at each distance of each query.
 
@@ -148,7 +171,9 @@ def distance_table(
     # Items that share a code share a distance: measure it once and weigh it by their number.
     words, code_of_item = different_rows(db_codes.words)
     n_distances = farthest_distance(db_codes) + 1
-    n_all = counts_by_distance(query_codes.words, words, np.bincount(code_of_item), n_distances)
+    n_all = counts_by_distance(
+        query_codes.words, words, np.bincount(code_of_item), n_distances, n_threads
+    )
     if left_out is not None:
         to_own = n_differing_bits(query_codes.words, db_codes.words[left_out])
         n_all[np.arange(len(n_all)), to_own] -= 1
@@ -157,7 +182,7 @@ def distance_table(
         n_items = np.bincount(code_of_item[relevant], minlength=len(words))
         used = np.flatnonzero(n_items)
         n_relevant[queries] = counts_by_distance(
-            query_codes.words[queries], words[used], n_items[used], n_distances
+            query_codes.words[queries], words[used], n_items[used], n_distances, n_threads
         )
         if left_out is not None:
             rows = np.flatnonzero(queries)
@@ -186,6 +211,7 @@ def pair_tables(
     db_labels: npt.ArrayLike,
     *,
     own: npt.ArrayLike | None = None,
+    n_threads: int | None = None,
 ) -> Iterator[PairTable]:
     """Yield the table of pairs of distances of a few queries at a time; each query comes once.
 
@@ -222,7 +248,7 @@ def pair_tables(
                 keys,
                 n_all,
                 n_relevant,
-                default_threads(),
+                checked_threads("n_threads", n_threads),
             )
             keys, n_all, n_relevant = (part[:, :n_used] for part in (keys, n_all, n_relevant))
             if left_out is not None:
@@ -523,7 +549,9 @@ def _ranking_measures(
     return found
 
 
-def counts_by_distance(queries: Array, words: Array, n_items: Array, n_distances: int) -> Array:
+def counts_by_distance(
+    queries: Array, words: Array, n_items: Array, n_distances: int, n_threads: int | None = None
+) -> Array:
     """Count, for each row of `queries`, the items at each distance; `words[i]` is `n_items[i]`."""
     counts = np.empty((len(queries), 64 * words.shape[1] + 1), np.int64)
     _native.count_distances(
@@ -531,7 +559,7 @@ def counts_by_distance(queries: Array, words: Array, n_items: Array, n_distances
         np.ascontiguousarray(words),
         n_items.astype(np.uint32),
         counts,
-        default_threads(),
+        checked_threads("n_threads", n_threads),
     )
     return counts[:, :n_distances]
 
