@@ -58,8 +58,12 @@ def test_the_columns_say_how_long_codes_are_and_parquet_keeps_it(spark, X, model
 @pytest.mark.parametrize(
     ("change", "options", "message"),
     [
-        ({}, {"vector": "embeding"}, "`vector` names 'embeding'.*Did you mean 'embedding'"),
-        ({}, {"keep": ["price"]}, "`keep` names 'price', and there is no such column"),
+        (
+            {},
+            {"vector": "embeding"},
+            "`vector` 'embeding' is no column of `df`. Did you mean 'embedding'",
+        ),
+        ({}, {"keep": ["price"]}, "`keep` 'price' is no column of `df`. The columns: id"),
         ({"embedding": ["x"] * 9}, {}, "`embedding` must hold arrays of numbers, got string"),
         ({"w1": range(9)}, {}, "two columns `w1`: the codes take w0, w1"),
         ({}, {"vector": []}, r"`vector` must name different columns, got \[\]"),

@@ -61,7 +61,7 @@ def test_queries_without_a_relevant_item_are_told(labelled, clustered):
 @pytest.mark.parametrize(
     ("change", "options", "message"),
     [
-        ({"label": None}, {}, "`items` names 'label', and there is no such column"),
+        ({"label": None}, {}, "`label` 'label' is no column of `items`. The columns: w0"),
         ({"label": 1.5}, {}, "`label` of `items` must be TINYINT .*, got double"),
         ({"label": "x"}, {}, "must be of one type in both frames, got bigint .* and string"),
         (

@@ -95,7 +95,7 @@ def test_a_frame_without_rows_has_no_pairs(frame, clustered):
         ({}, {"radius": -1}, "`radius` must be an integer of at least 0, got -1"),
         ({}, {"by": "magic"}, "Unknown by 'magic'.* Known: broadcast, chunks, keys"),
         ({}, {"pairs": "rows"}, "Unknown pairs 'rows'"),
-        ({}, {"id": "sku"}, "`left` names 'sku', and there is no such column"),
+        ({}, {"id": "sku"}, "`id` 'sku' is no column of `left`. The columns: id, w0"),
         ({}, {"id": "a b"}, "`id` must be a plain SQL name"),
         ({"w0": None}, {}, "`left` has no columns of codes, w0, w1, ...; the columns: id"),
         ({"w0": "x"}, {}, "`w0` of `left` must be BIGINT, got string"),

@@ -24,12 +24,12 @@ def test_without_pyspark_the_message_has_the_pip_line(monkeypatch):
 
 def test_a_version_that_was_not_tested_is_told(spark, monkeypatch):
     df = spark.range(2)
-    monkeypatch.setattr(type(spark), "version", "4.9.0")
+    monkeypatch.setattr(spark, "version", "4.9.0")
     with pytest.warns(UntestedVersionWarning, match=r"Spark 4.9.0 has not .* Spark 4.0 to 4.3 has"):
         check_frame("df", df)
     with pytest.warns(UntestedVersionWarning):
         session()
-    monkeypatch.setattr(type(spark), "version", "3.5.9")
+    monkeypatch.setattr(spark, "version", "3.5.9")
     with pytest.raises(InvalidInputError, match=r"Spark 3.5.9 is too old: 4.0 or newer is needed"):
         check_frame("df", df)
 

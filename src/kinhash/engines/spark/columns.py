@@ -40,7 +40,7 @@ def layout_of(name: str, df: Frame, layout: Layout | None = None) -> Layout:
             f"{tables.listed(df.columns)}. Use encode() first."
         )
     for column in found.columns:
-        check_column(name, df, column, ("bigint",))
+        check_column(name, df, column, option="layout", kinds=("bigint",))
     return found
 
 
@@ -84,10 +84,20 @@ def _of_columns(fields: dict[str, Any]) -> Layout | None:
     return Layout(64 * (n_words + n_ranks), n_rank_bits=64 * n_ranks)
 
 
-def check_column(name: str, df: Frame, column: str, kinds: Sequence[str] = ()) -> None:
-    """Raise InvalidInputError unless a frame has that column, and of one of these types if any."""
+def check_column(
+    name: str, df: Frame, column: str, *, option: str, kinds: Sequence[str] = ()
+) -> None:
+    """Raise InvalidInputError unless a frame has a column, and of one of these types if any.
+
+    Args:
+        name: What messages call the frame.
+        df: The frame.
+        column: The column's name.
+        option: The argument that says so.
+        kinds: Types of Spark.
+    """
     if column not in df.columns:
-        raise InvalidInputError(str(tables.no_column(name, column, df.columns)))
+        raise tables.no_column(option, column, df.columns, source=f"`{name}`")
     kind = df.schema[column].dataType.simpleString()
     if kinds and kind not in kinds:
         raise InvalidInputError(
@@ -102,7 +112,7 @@ def items(name: str, df: object, id_: str, layout: Layout | None) -> tuple[Frame
         InvalidInputError: It is no frame of Spark, or a column is missing or of the wrong type.
     """
     frame = check_frame(name, df)
-    check_column(name, frame, checked_name("id", id_))
+    check_column(name, frame, checked_name("id", id_), option="id")
     found = layout_of(name, frame, layout)
     used = frame.select(id_, *found.columns)
     if layout is not None:

@@ -53,7 +53,7 @@ def encode(
     _check_vectors(frame, vectors, encoder)
     kept = [c for c in frame.columns if c not in vectors] if keep is None else list(keep)
     for column in kept:
-        columns.check_column("keep", frame, column)
+        columns.check_column("df", frame, column, option="keep")
     taken = next((column for column in layout.columns if column in kept), None)
     if taken is not None:
         raise InvalidInputError(
@@ -97,7 +97,7 @@ def _check_vectors(df: Frame, vectors: Sequence[str], encoder: Encoder) -> None:
     numbers = [*_NUMBERS] if len(vectors) > 1 or encoder.n_features == 1 else []
     lists = [f"array<{kind}>" for kind in _NUMBERS] if len(vectors) == 1 else []
     for column in vectors:
-        columns.check_column("vector", df, column)
+        columns.check_column("df", df, column, option="vector")
         kind = df.schema[column].dataType.simpleString()
         if kind not in (*lists, *numbers) and not kind.startswith("decimal"):
             expected = "arrays of numbers" if lists else "numbers"

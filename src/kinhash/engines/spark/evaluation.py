@@ -76,7 +76,7 @@ def evaluate(
     layouts = [columns.exact_layout(n, df, layout) for n, df in zip(_SIDES, frames, strict=True)]
     columns.check_same(*layouts, sides=_SIDES)
     for side, frame in zip(_SIDES, frames, strict=True):
-        columns.check_column(side, frame, label, _LABELS)
+        columns.check_column(side, frame, label, option="label", kinds=_LABELS)
     asked, searched = (frame.select(*layouts[0].columns, label) for frame in frames)
     kinds = [frame.schema[label].dataType.simpleString() for frame in (asked, searched)]
     if kinds[0] != kinds[1]:

@@ -2,14 +2,16 @@
 
 import secrets
 
+import numpy as np
+
 from kinhash.arguments import check_choice, check_integer
 from kinhash.engines import sql
-from kinhash.engines.components import LINKAGES, Linkage, group_codes
+from kinhash.engines.components import group_codes
 from kinhash.engines.layout import Layout
 from kinhash.engines.spark import columns
 from kinhash.engines.spark.radius import BY, By, radius_join
 from kinhash.engines.spark.session import Frame, Session, failures, pyspark
-from kinhash.linkage import warn_if_large
+from kinhash.linkage import LINKAGES, Linkage, warn_if_large
 
 
 def group_duplicates(
@@ -77,8 +79,6 @@ def group_duplicates(
 
 
 def _warn_if_large(tables: "_Tables", codes: str, chosen: str) -> None:
-    import numpy as np  # noqa: PLC0415
-
     largest = tables.number(
         "SELECT COALESCE(MAX(n), 0) FROM (\n"
         "  SELECT SUM(c.n_items) AS n\n"
