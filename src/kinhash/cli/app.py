@@ -16,6 +16,7 @@ from kinhash.cli.index import index
 from kinhash.cli.info import info
 from kinhash.cli.reproduce import reproduce
 from kinhash.cli.search import search
+from kinhash.cli.sql import sql
 from kinhash.cli.train import train
 from kinhash.cli.tune import tune
 
@@ -32,6 +33,7 @@ EXAMPLES: dict[Callable[..., None], str] = {
     ),
     reproduce: "kinhash reproduce cifar10 --out cifar10",
     export: "kinhash export codes.kinhash --to pgvector --out codes.sql",
+    sql: "kinhash sql join --dialect duckdb --n-bits 64 --radius 1",
     info: "kinhash info model.kinhash",
 }
 """Each command, in the order of `kinhash --help`, and the example that ends its help."""

@@ -15,6 +15,7 @@ _OTHERWISE: dict[str, dict[str, str]] = {
     },
     "tune": {"X": "DATA", "y": "--labels"},
     "compare": {"X": "DATA", "y": "--labels", "n_bits": "--bits"},
+    "sql": {"id": "--id", "items": "--left"},
 }
 """By command: arguments of the library that the command's options call something else."""
 

@@ -300,7 +300,7 @@ def _opened(connection: Connection, source: Source, id_column: str) -> _Opened:
     layout, name = None, str(source)
     with _told():
         if _is_path(source):
-            layout = _layout_of_files(source)
+            layout = layout_of_files(source)
             name = f"kinhash_{secrets.token_hex(4)}"
             connection.execute(f"CREATE TEMPORARY VIEW {name} AS SELECT * FROM {_from(source)}")
         described = connection.execute(f"DESCRIBE {text.checked_name('items', name)}").fetchall()
@@ -323,7 +323,7 @@ def _from(source: Source) -> str:
     return f"read_parquet([{paths}])"
 
 
-def _layout_of_files(source: Source) -> Layout | None:
+def layout_of_files(source: Source) -> Layout | None:
     """Return the one layout that the metadata of Parquet files tell."""
     import pyarrow.parquet as pq  # noqa: PLC0415 - an extra
 

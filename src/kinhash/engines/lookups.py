@@ -11,6 +11,8 @@ stored differ, and these are few. So both sides do a part, and either could be l
 from collections.abc import Sequence
 
 from kinhash.arguments import check_integer
+from kinhash.arrays import Array
+from kinhash.codes import Codes
 from kinhash.engines.dialects import dialect_of
 from kinhash.engines.layout import Layout
 from kinhash.engines.text import all_equal, checked_radius, literal
@@ -248,3 +250,51 @@ def _check(dialect: str) -> None:
             f"There are no tables for queries in {dialect}, only in {' and '.join(DIALECTS)}. "
             f"Join tables in {dialect} with kinhash.sql.join."
         )
+
+
+def script(layout: Layout, *, dialect: str = "postgres", copied: str | None = None) -> str:
+    """Return all statements as one script, for `psql -f` or `sqlite3 < FILE`.
+
+    Args:
+        layout: How the codes lie.
+        dialect: "postgres" or "sqlite".
+        copied: The file of the first items, as `copy_lines` gives its lines.
+    """
+    is_postgres = dialect == "postgres"
+    source = copied or "items.copy"
+    load = f"\\copy kinhash_new FROM '{source}'"
+    if not is_postgres:
+        load = f".mode tabs\n.import {source} kinhash_new"
+    if copied is None:
+        lines = ["New items go to kinhash_new, then into the tables:", *load.splitlines()]
+        load = "\n".join(f"-- {line}" for line in lines)
+    moved = [f"{text};" for text in add(layout, dialect=dialect)]
+    queries = []
+    for radius in range(MOST_PROBED + 1):
+        text = query(layout, radius=radius, dialect=dialect)
+        if is_postgres:
+            kinds = ", ".join("bigint" for _ in layout.columns)
+            text = f"PREPARE kinhash_radius_{radius}({kinds}) AS\n{text};"
+        else:
+            text = "\n".join(f"-- {line}" for line in f"Radius {radius}:\n{text};".splitlines())
+        queries.append(text)
+    parts = [
+        "BEGIN;",
+        *(f"{text};" for text in create(layout, dialect=dialect)),
+        "COMMIT;",
+        *([] if is_postgres else [load]),
+        "BEGIN;",
+        *([load] if is_postgres else []),
+        *moved,
+        *(f"{text};" for text in create_indexes(layout, dialect=dialect)),
+        "COMMIT;",
+        *queries,
+    ]
+    return "\n\n".join(parts)
+
+
+def copy_lines(layout: Layout, ids: Array, codes: Codes) -> str:
+    """Return the lines of items as COPY reads them: ids and words, separated by tabs."""
+    columns = [ids, *layout.arrays(codes).values()]
+    rows = zip(*(column.tolist() for column in columns), strict=True)
+    return "".join("\t".join(map(str, row)) + "\n" for row in rows)
