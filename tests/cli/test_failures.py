@@ -189,3 +189,21 @@ def test_main_without_arguments_takes_those_of_the_process(monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["kinhash", "--version"])
     assert main() == 0
     assert capsys.readouterr().out.startswith("kinhash ")
+
+
+@pytest.mark.parametrize("command", ["compare", "reproduce"])
+def test_interrupted_experiments_say_what_is_kept_and_how_to_go_on(
+    run, tmp_path, monkeypatch, command
+):
+    from kinhash.studies import comparison, experiments
+
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(comparison, "compare", interrupted)
+    monkeypatch.setattr(experiments, "reproduce", interrupted)
+    monkeypatch.setattr(experiments, "check_name", lambda _: None)
+    words = (command, "digits", "--out", str(tmp_path / "my out"))
+    done = run(*words)
+    told = f"error: interrupted; the records in {tmp_path / 'my out'} are kept. Go on with: "
+    assert done.err.endswith(f"{told}kinhash {command} digits --out '{tmp_path / 'my out'}'\n")

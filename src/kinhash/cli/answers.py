@@ -38,7 +38,7 @@ def show(
     with stdout() as stream:
         answers = _answers(found, asked, limit, columns)
         stream.writelines(f"{line}\n" for line in _LINES[output](answers, columns))
-    n_matches = sum(len(matches.ids) for matches in found)
+    n_matches = sum(len(matches.distances) for matches in found)
     n_empty = sum(int((matches.counts == 0).sum()) for matches in found)
     n_empty += int((~asked.is_known).sum())
     cut = limit is not None and limit < n_matches
@@ -54,7 +54,7 @@ def _answers(
 ) -> Iterator[dict[str, Any]]:
     """Yield what each query found, with the first `limit` matches of all queries together."""
     searched = (row for matches in found for row in _rows_of(matches))
-    n_left = sum(len(matches.ids) for matches in found) if limit is None else limit
+    n_left = sum(len(matches.distances) for matches in found) if limit is None else limit
     for name, known in zip(asked.names, asked.is_known, strict=True):
         if not known:
             yield {"query": name, "n_matches": 0, "matches": []}
@@ -106,8 +106,8 @@ def _csv_lines(answers: Iterable[dict[str, Any]], columns: Sequence[str]) -> Ite
         yield ",".join([_csv_cell(row["query"]), *(_csv_cell(row[name]) for name in columns)])
 
 
-def _csv_cell(name: int | str) -> str:
-    quoted = str(name).replace('"', '""')
+def _csv_cell(value: object) -> str:
+    quoted = str(value).replace('"', '""')
     return f'"{quoted}"' if any(sign in quoted for sign in ',"\r\n') else quoted
 
 

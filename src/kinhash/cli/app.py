@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from kinhash.cli import options
+from kinhash.cli.add import add
 from kinhash.cli.compare import compare
 from kinhash.cli.demo import demo
 from kinhash.cli.encode import encode
@@ -14,6 +15,8 @@ from kinhash.cli.evaluate import evaluate
 from kinhash.cli.export import export
 from kinhash.cli.index import index
 from kinhash.cli.info import info
+from kinhash.cli.merge import merge
+from kinhash.cli.remove import remove
 from kinhash.cli.reproduce import reproduce
 from kinhash.cli.search import search
 from kinhash.cli.sql import sql
@@ -26,6 +29,9 @@ EXAMPLES: dict[Callable[..., None], str] = {
     encode: "kinhash encode model.kinhash digits --out codes.kinhash",
     index: "kinhash index codes.kinhash --out items.kinhash",
     search: "kinhash search items.kinhash --model model.kinhash --queries digits --radius 2",
+    add: "kinhash add items.kinhash new-codes.kinhash",
+    remove: "kinhash remove items.kinhash 17 42",
+    merge: "kinhash merge items.kinhash more-items.kinhash --out all-items.kinhash",
     evaluate: "kinhash evaluate model.kinhash digits",
     compare: "kinhash compare digits --methods sparsehash,itq,lsh --out comparison",
     tune: (

@@ -65,7 +65,7 @@ def compare(
     """
     from kinhash.cli import inputs
     from kinhash.cli.data import load_data
-    from kinhash.cli.messages import note
+    from kinhash.cli.messages import kept, note
     from kinhash.cli.names import in_options
     from kinhash.cli.results import emit, shown
     from kinhash.codes import MAX_BITS
@@ -90,7 +90,8 @@ def compare(
     dataset = inputs.without_labels(dataset) if without_labels else dataset
     records = None if out is None else comparison.records_file(out, dataset)
     protocol, refused = "unseen" if unseen else "paper", list[str]()
-    with progress_bar("Comparing") as report:
+    left = "nothing was written." if out is None else f"the records in {out} are kept."
+    with kept(left), progress_bar("Comparing") as report:
         compared = comparison.compare(
             records,
             dataset,

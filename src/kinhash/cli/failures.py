@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import shlex
 import sys
 import traceback
 from collections.abc import Sequence
@@ -41,7 +42,11 @@ def guarded(argv: Sequence[str] | None) -> int:
 def _told(error: BaseException, words: Sequence[str]) -> tuple[str, int]:
     """Return what the user reads, and the exit code."""
     if isinstance(error, KeyboardInterrupt):
-        return str(error) or "interrupted; nothing was written.", FAILED
+        told = "; ".join(getattr(error, "__notes__", []))
+        if not told:
+            return str(error) or "interrupted; nothing was written.", FAILED
+        again = shlex.join(["kinhash", *words])
+        return f"interrupted; {told} Go on with: {again}", FAILED
     import typer
 
     from kinhash.cli.names import in_options

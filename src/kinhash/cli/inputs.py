@@ -209,6 +209,20 @@ def load_any_codes(path: Path, form: Form, *, column: str | None, ids: str | Non
         return read_codes(path, form=form, column=column, ids=ids)
 
 
+def load_index(path: Path) -> HammingIndex:
+    """Return the index in a file.
+
+    Raises:
+        InvalidInputError: The file cannot be read, or holds something else.
+        FormatError: It is damaged or of another program.
+    """
+    if not holds_index(path):
+        holds = "codes" if isinstance(load(path), StoredCodes) else "a model"
+        raise _unwanted(path, "an index, such as `kinhash index` writes", holds)
+    with progress_bar(f"Opening {path}"):
+        return HammingIndex.load(path)
+
+
 def load_items(path: Path, model: AnyMethod | None) -> HammingIndex:
     """Return the index in a file, or one of the codes in it, that `model` made.
 

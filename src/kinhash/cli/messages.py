@@ -14,6 +14,16 @@ def note(*texts: str) -> None:
     sys.stderr.flush()
 
 
+@contextlib.contextmanager
+def kept(told: str) -> Iterator[None]:
+    """Say `told` if the block is interrupted: what is left of its work."""
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        error.add_note(told)
+        raise
+
+
 def counted(n: int, one: str, many: str | None = None) -> str:
     """Return a number with its noun.
 

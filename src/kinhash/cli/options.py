@@ -64,6 +64,7 @@ Data = Annotated[
         autocompletion=completion.data,
     ),
 ]
+Items = Annotated[Path, typer.Argument(metavar="ITEMS", help="A file that index wrote.")]
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A file that train wrote.")]
 Out = Annotated[
     Path, typer.Option("--out", "-o", metavar="FILE", help="The file to write.", show_default=False)

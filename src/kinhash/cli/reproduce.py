@@ -49,7 +49,7 @@ def reproduce(
     time: the same command continues where it stopped.
     """
     from kinhash.cli.data import load_data
-    from kinhash.cli.messages import note
+    from kinhash.cli.messages import kept, note
     from kinhash.cli.results import emit, shown
     from kinhash.progress import progress_bar
     from kinhash.studies import experiments
@@ -57,7 +57,7 @@ def reproduce(
 
     experiments.check_name(experiment)  # an unknown one is refused before anything is loaded
     data = load_data(experiment, features=None, labels=None, ids=None, root=root)
-    with progress_bar("Reproducing") as report:
+    with kept(f"the records in {out} are kept."), progress_bar("Reproducing") as report:
         found = experiments.reproduce(experiment, data, out, splits=splits, report=report)
     rows = found.shown if output is options.Format.TABLE else found.numbers
     emit(shown(rows, output))
