@@ -142,6 +142,18 @@ def test_repr_shows_queries_and_matches(matches):
     assert repr(matches) == "Matches(n_queries=3, n_matches=5)"
 
 
+def test_matches_are_a_table_with_a_row_for_each():
+    matches = Matches([0, 2, 2, 3], [7, 3, 7], [0, 1, 2])
+    table = matches.to_arrow()
+    assert table.to_pydict() == {"query": [0, 0, 2], "id": [7, 3, 7], "distance": [0, 1, 2]}
+    named = Matches([0, 1], np.array(["sku"], object), [1], [5])
+    assert named.to_arrow().to_pylist() == [
+        {"query": 0, "id": "sku", "distance": 1, "rank_distance": 5}
+    ]
+    assert named.to_pandas().columns.tolist() == ["query", "id", "distance", "rank_distance"]
+    assert Matches([0, 0], np.zeros(0, np.int64), []).to_arrow().num_rows == 0
+
+
 def test_docstring_examples_run():
     result = doctest.testmod(kinhash.matches)
     assert result.attempted > 0

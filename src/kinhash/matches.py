@@ -1,7 +1,7 @@
 """`Matches`: the ragged answer to a batch of queries."""
 
 from collections.abc import Callable, Iterator
-from typing import Protocol, Self
+from typing import Any, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -10,6 +10,7 @@ from kinhash import _native
 from kinhash.arrays import Array, Integers
 from kinhash.errors import InvalidInputError
 from kinhash.ids import Texts, as_ids
+from kinhash.tables import arrow
 
 Distances = npt.NDArray[np.int32]
 Precisions = npt.NDArray[np.float32]
@@ -160,6 +161,28 @@ class Matches:
 
     def __iter__(self) -> Iterator[tuple[Array, Distances]]:
         return (self[i] for i in range(len(self)))
+
+    def to_arrow(self) -> Any:  # noqa: ANN401 - untyped
+        """Return a `pyarrow.Table` with a row for each match: query, id, distance, rank_distance.
+
+        `query` is the query's row, int64; queries without a match have no row. The columns
+        `rank_distance` and `precision` are there if they were computed.
+
+        Raises:
+            MissingExtraError: pyarrow is not installed.
+        """
+        columns = {
+            "query": np.repeat(np.arange(len(self)), self.counts),
+            "id": self.ids,
+            "distance": self.distances,
+            "rank_distance": self.rank_distances,
+            "precision": self.precision,
+        }
+        return arrow().table({k: v for k, v in columns.items() if v is not None})
+
+    def to_pandas(self) -> Any:  # noqa: ANN401 - untyped
+        """Return the same as a `pandas.DataFrame`."""
+        return self.to_arrow().to_pandas()
 
     def __repr__(self) -> str:
         return f"Matches(n_queries={len(self)}, n_matches={len(self.distances)})"

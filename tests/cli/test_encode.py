@@ -1,9 +1,14 @@
+import os
+import subprocess
 import sys
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
 import pytest
 
 import kinhash
+from kinhash.methods import LSH
 
 
 def test_the_file_holds_the_codes_of_all_rows_in_their_order(run, model, npz, items, tmp_path):
@@ -197,3 +202,96 @@ def test_a_model_of_one_modality_has_none_to_choose(run, model, npz, tmp_path):
         f"error: --modality chooses one of several, but {model} holds a sparsehash, which takes "
         "one kind of vectors. Leave it out.\n"
     )
+
+
+WIDTH, N_ROWS, N_FEW = 256, 262_144, 8192
+ALLOWED = 192 * 2**20  # bytes beside what the program itself takes; the vectors take 256 MiB
+LIMITED = """
+import resource, sys
+from kinhash.cli import main
+model, few, many, out, allowed = sys.argv[1:]
+assert main(["encode", model, few, "--out", out, "--force"]) == 0  # all is imported now
+status = dict(line.split(":", 1) for line in open("/proc/self/status"))
+used = 1024 * int(status["VmData"].split()[0])
+resource.setrlimit(resource.RLIMIT_DATA, (used + int(allowed), resource.RLIM_INFINITY))
+sys.exit(main(["encode", model, many, "--out", out, "--force"]))
+"""
+
+
+def write_rows(path, n):
+    """Write rows of 0 to 255 in the format of the ending."""
+    line = ",".join(map(str, range(WIDTH)))
+    batch = np.tile(np.arange(WIDTH, dtype=np.float32), (N_FEW, 1))
+    lists = pa.FixedSizeListArray.from_arrays(pa.array(batch.ravel()), WIDTH)
+    table = pa.table({"v": pa.chunked_array([lists] * (n // N_FEW))})
+    match path.suffix:
+        case ".npy":
+            np.lib.format.open_memmap(path, "w+", np.float32, (n, WIDTH))
+        case ".npz":
+            np.savez_compressed(path, vectors=np.zeros((n, WIDTH), np.float32))
+        case ".csv":
+            header = ",".join(f"e{i}" for i in range(WIDTH))
+            path.write_text("\n".join([header] + [line] * n) + "\n")
+        case ".jsonl":
+            path.write_text(f'{{"v": [{line}]}}\n' * n)
+        case ".parquet":
+            pyarrow.parquet.write_table(table, path, row_group_size=n)
+        case ".arrow":
+            with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
+                writer.write_table(table)
+    return path
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("ending", "fits"),
+    [
+        ("parquet", True),
+        ("arrow", True),
+        ("npy", True),
+        ("csv", True),
+        ("jsonl", True),
+        ("npz", False),  # read as a whole: so the limit does limit
+    ],
+)
+def test_a_file_larger_than_memory_is_encoded_in_batches(tmp_path, ending, fits):
+    X = np.random.default_rng(0).normal(size=(50, WIDTH))
+    LSH(64).fit(X).save(tmp_path / "model")
+    few = write_rows(tmp_path / f"few.{ending}", N_FEW)
+    many = write_rows(tmp_path / f"many.{ending}", N_ROWS)
+    out = tmp_path / "codes.kinhash"
+    words = [tmp_path / "model", few, many, out, str(ALLOWED)]
+    done = subprocess.run(
+        [sys.executable, "-c", LIMITED, *words],
+        env={**os.environ, "ARROW_DEFAULT_MEMORY_POOL": "system"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode == 0) == fits, done.stderr
+    assert len(kinhash.load(out).codes) == (N_ROWS if fits else N_FEW)
+
+
+def test_a_row_that_is_not_finite_is_named_by_its_number_in_the_file(run, model, tmp_path):
+    X = np.ones((20_000, 6), np.float32)
+    X[17_000, 2] = np.nan
+    np.save(tmp_path / "x.npy", X)
+    done = run("encode", model, tmp_path / "x.npy", "--out", tmp_path / "codes")
+    assert done.err == (
+        "error: DATA contains NaN in row 17000, column 2. Drop that row, or replace the value.\n"
+    )
+
+
+def test_strings_are_ids_and_two_alike_are_named(run, tmp_path):
+    text = "sku,e0,e1,kind\n" + "".join(f"s-{i},{i % 2},{i},{i % 2}\n" for i in range(20))
+    (tmp_path / "items.csv").write_text(text)
+    columns = ("--features", "e*", "--labels", "kind", "--id", "sku")
+    file, trained = tmp_path / "items.csv", tmp_path / "model"
+    assert run("train", file, *columns, "--method", "lsh", "--out", trained).code == 0
+    assert run("encode", trained, file, *columns, "--out", tmp_path / "codes").code == 0
+    assert kinhash.load(tmp_path / "codes").ids.tolist() == [f"s-{i}" for i in range(20)]
+    (tmp_path / "items.csv").write_text(text + "s-3,1,1,1\n")
+    assert run("train", file, *columns, "--method", "lsh", "--out", trained, "--force").code == 0
+    done = run("encode", trained, file, *columns, "--out", tmp_path / "more")
+    assert done.err.splitlines()[-1].startswith("error: --id hold 's-3' twice, in rows 3 and 20.")
+    assert not (tmp_path / "more").exists()

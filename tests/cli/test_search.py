@@ -305,3 +305,10 @@ def test_csv_has_a_column_of_rank_distances_also_without_a_match(run, nested, it
     words = ("--queries", tmp_path / "b.npy", "--radius", "0", "--format", "csv")
     done = run("search", tmp_path / "codes", "--model", model, *words)
     assert (done.code, done.out) == (0, "query,id,distance,rank_distance\n")
+
+
+def test_matches_are_lines_of_json(run, codes, model, npz):
+    words = ("search", codes, "--model", model, "--queries", npz, "--top-k", 2, "--format")
+    lines = [json.loads(line) for line in run(*words, "jsonl").out.splitlines()]
+    found = json.loads(run(*words, "json").out)
+    assert lines == [{"query": one["query"], **match} for one in found for match in one["matches"]]

@@ -194,3 +194,10 @@ def test_importing_tables_needs_neither_matplotlib_nor_torch():
 
 def test_examples_run():
     assert doctest.testmod(kinhash.show.tables).failed == 0
+
+
+def test_lines_of_json_have_one_row_each():
+    rows = [{"method": "LSH", "map": 0.5}, {"method": "ITQ", "map": float("nan")}]
+    lines = render(rows, "jsonl").splitlines()
+    assert lines == ['{"method": "LSH", "map": 0.5}', '{"method": "ITQ", "map": null}']
+    assert render([], "jsonl") == ""

@@ -100,6 +100,12 @@ def _json_lines(answers: Iterable[dict[str, Any]], _: Sequence[str]) -> Iterator
     yield from (before, "]")
 
 
+def _row_lines(answers: Iterable[dict[str, Any]], _: Sequence[str]) -> Iterator[str]:
+    """Yield one line per match."""
+    for row in _rows(answers):
+        yield json.dumps(row)
+
+
 def _csv_lines(answers: Iterable[dict[str, Any]], columns: Sequence[str]) -> Iterator[str]:
     yield ",".join(["query", *columns])
     for row in _rows(answers):
@@ -114,5 +120,6 @@ def _csv_cell(value: object) -> str:
 _LINES = {
     options.Format.TABLE: _table_lines,
     options.Format.JSON: _json_lines,
+    options.Format.JSONL: _row_lines,
     options.Format.CSV: _csv_lines,
 }

@@ -271,7 +271,7 @@ def _shown(measures: dict[str, Any], output: options.Format) -> str:
 
     if output is options.Format.JSON:
         return as_json(measures)
-    if output is options.Format.CSV:
+    if output is not options.Format.TABLE:
         return shown([measures], output)
     return f"{shown(_by_condition(measures), output)}\n\n{shown([_content(measures)], output)}"
 

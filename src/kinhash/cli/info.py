@@ -38,6 +38,8 @@ def _shown(facts: dict[str, Any], output: options.Format) -> str:
 
     if output is options.Format.JSON:
         return as_json(facts)
+    if output is options.Format.JSONL:
+        return as_json(facts, indent=None)
     flat = _flat(facts)
     if output is options.Format.CSV:
         return render([{"name": key, "value": value} for key, value in flat.items()], "csv")

@@ -15,6 +15,7 @@ class Format(enum.StrEnum):
 
     TABLE = "table"
     JSON = "json"
+    JSONL = "jsonl"
     CSV = "csv"
 
 

@@ -66,9 +66,9 @@ def _terminal_width() -> int | None:
     return (width or None) if is_terminal or os.environ.get("COLUMNS") else None
 
 
-def as_json(value: object) -> str:
-    """Return indented JSON; what is not a number in JSON, nan or infinite, becomes null."""
-    return json.dumps(_finite(value), indent=2)
+def as_json(value: object, *, indent: int | None = 2) -> str:
+    """Return JSON; what is not a number in JSON, nan or infinite, becomes null."""
+    return json.dumps(_finite(value), indent=indent)
 
 
 def _finite(value: object) -> object:

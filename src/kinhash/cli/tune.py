@@ -231,7 +231,7 @@ def _shown(found: "Tuned", output: options.Format) -> str:
                 "growth": growth,
             }
         )
-    if output is options.Format.CSV:
+    if output is not options.Format.TABLE:
         return shown([row(point) for point in found.front], output)
     tables = [shown(shown_front(found), output), *([shown(growth, output)] if growth else [])]
     return "\n\n".join(tables)

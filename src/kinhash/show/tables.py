@@ -17,7 +17,7 @@ from kinhash.measures import Unit, is_rate, measure_of
 from kinhash.show.looks import look_of
 
 Row = dict[str, Any]
-Format = Literal["table", "json", "csv"]
+Format = Literal["table", "json", "jsonl", "csv"]
 
 # Of columns that are no measures.
 _NAMES = {"n_bits": "bits", "n_bytes": "bytes", "fit_seconds": "seconds"}
@@ -39,7 +39,7 @@ def render(
 
     Args:
         rows: One dict per line, such as the measures of `kinhash.metrics.evaluate_codes`.
-        format: "table", "json" or "csv".
+        format: "table", "json", "jsonl" (a line for each row) or "csv".
         width: Longest line of a table. Columns that do not fit follow below in further blocks,
             each of which repeats the columns that say what a row is. No limit if None.
 
@@ -56,6 +56,9 @@ def render(
         return json.dumps(
             [{key: _plain(value) for key, value in row.items()} for row in rows], indent=2
         )
+    if format == "jsonl":
+        lines = [{key: _plain(value) for key, value in row.items()} for row in rows]
+        return "\n".join(json.dumps(line) for line in lines)
     if format == "csv":
         return _csv(rows)
     if format == "table":

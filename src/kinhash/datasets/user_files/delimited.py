@@ -17,7 +17,8 @@ from kinhash.datasets.user_files.sources import (
 )
 from kinhash.errors import InvalidInputError
 
-BLOCK_BYTES = 2**23  # read at a time; the kinds of columns come from the first block
+# Read at a time; the kinds of columns come from the first block. Arrow reads many blocks ahead.
+BLOCK_BYTES = 2**21
 _USUAL = {".csv": ",", ".tsv": "\t"}  # what separates cells, by ending
 _OTHERS = (";", "\t", "|", ",")  # what may separate them instead
 

@@ -21,7 +21,7 @@ from kinhash.datasets.user_files.sources import (
 )
 from kinhash.errors import InvalidInputError
 
-BLOCK_BYTES = 2**23  # read at a time; the kinds of fields come from the first block
+BLOCK_BYTES = 2**21  # read at a time; the kinds of fields come from the first block
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
