@@ -77,7 +77,8 @@ def run_console(session):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "name", ["README.md", "docs/guide.md", "docs/own-codes.md", "docs/two-stage.md"]
+    "name",
+    ["README.md", "docs/engines.md", "docs/guide.md", "docs/own-codes.md", "docs/two-stage.md"],
 )
 def test_what_a_document_shows_runs_and_prints_what_it_says(name, tmp_path, monkeypatch):
     """Blocks run in order in one namespace; a text block is what the Python before it prints."""
@@ -90,6 +91,16 @@ def test_what_a_document_shows_runs_and_prints_what_it_says(name, tmp_path, monk
             assert words(printed) == words(content), f"{name}, line {line}"
         elif language == "console":
             assert words(run_console(content)) == words(content), f"{name}, line {line}"
+
+
+def test_the_example_of_postgresql_runs(postgres):
+    name = "docs/engines.md"
+    [code] = [text for kind, text, _ in blocks(name) if kind == "py" and "postgres" in text]
+    codes = Codes.from_dense(np.eye(8))
+    url = "postgresql://me:secret@localhost:5432/items"
+    assert url in code
+    namespace = {"codes": codes, "Layout": kinhash.sql.Layout}
+    assert run_python(code.replace(url, postgres), name, 1, namespace) == "[8]\n"
 
 
 @pytest.mark.slow
