@@ -10,6 +10,7 @@ import typer
 
 from kinhash.cli import inputs, options, reranking
 from kinhash.cli.inputs import AnyMethod
+from kinhash.cli.like import items_like
 from kinhash.cli.messages import counted, note
 from kinhash.cli.reranking import Reranker
 from kinhash.codes import Codes
@@ -28,11 +29,12 @@ class Asked:
     codes: Codes
     is_known: Any  # (n_queries,) bool: whether there is anything to search with
     vectors: Any = None  # (n_queries, n_features) if matches are to be reranked
+    own: Sequence[int | str] | None = None  # the items that the queries are, which are left out
 
 
 @dataclasses.dataclass(frozen=True)
 class Source:
-    """Where the queries come from: one of the first three."""
+    """Where the queries come from: one of the first three, or `like`."""
 
     data: str | None
     texts: list[str] | None
@@ -40,6 +42,7 @@ class Source:
     column: str | None
     model: Path | None
     modality: str | None
+    like: list[str] | None = None
 
 
 def check_options(source: Source) -> None:
@@ -49,16 +52,19 @@ def check_options(source: Source) -> None:
         typer.BadParameter: There is none, several, or an option of another one.
     """
     given = {"--queries": source.data, "--query-text": source.texts, "--codes": source.codes}
-    options.check_one_of(given)
-    if source.codes is None:
-        if source.column is not None:
-            raise _wrong("--column", "it names what holds the codes, which takes --codes")
+    options.check_one_of(given | {"--like": source.like})
+    if source.codes is None and source.column is not None:
+        raise _wrong("--column", "it names what holds the codes, which takes --codes")
+    if source.codes is None and source.like is None:
         if source.model is None:
             raise _wrong("--model", "is missing: --queries and --query-text are encoded by it")
     else:
         for option, value in (("--model", source.model), ("--modality", source.modality)):
             if value is not None:
-                raise _wrong(option, "leave it out: --codes are searched for as they are")
+                given_as = "--codes are searched for as they are"
+                if source.like is not None:
+                    given_as = "--like takes the codes of items"
+                raise _wrong(option, f"leave it out: {given_as}")
 
 
 def _wrong(option: str, reason: str) -> typer.BadParameter:
@@ -89,6 +95,9 @@ def asked(
     Raises:
         KinhashError: The queries cannot be read, or do not fit the model or the index.
     """
+    if source.like is not None:
+        own, codes = items_like(source.like, index)
+        return Asked(own, codes, np.ones(len(own), bool), own=own)
     if method is None or source.codes is not None:
         return _of_codes(source, index, ids)
     if source.texts is not None:

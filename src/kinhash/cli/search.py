@@ -62,6 +62,15 @@ def search(
             show_default=False,
         ),
     ] = None,
+    like: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--like",
+            metavar="ID",
+            help="Or an item of the index, which is left out of its matches; may be repeated.",
+            show_default=False,
+        ),
+    ] = None,
     column: options.Column = None,
     modality: options.Modality = None,
     radius: Annotated[
@@ -147,7 +156,9 @@ def search(
     from kinhash.cli.data import load_data
 
     options.check_one_of({"--radius": radius, "--top-k": k})
-    source = reading.Source(queries, query_text or None, query_codes, column, model, modality)
+    source = reading.Source(
+        queries, query_text or None, query_codes, column, model, modality, like or None
+    )
     reading.check_options(source)
     reranking.check_options(rerank, metric, candidates, k, has_vectors=queries is not None)
     read = functools.partial(
@@ -178,10 +189,11 @@ def _found(
     n_threads: int | None,
 ) -> "list[Matches | Ranked]":
     """Return the matches, a chunk of queries at a time: what shows progress."""
+    from kinhash.cli.like import without_own
     from kinhash.progress import progress_bar
 
     found: list[Matches | Ranked] = []
-    queries = asked.codes[asked.is_known]
+    queries, n_own = asked.codes[asked.is_known], 0 if asked.own is None else 1
     with progress_bar("Searching") as report:
         for start in range(0, len(queries), CHUNK_QUERIES):
             chunk = queries[start : start + CHUNK_QUERIES]
@@ -190,9 +202,12 @@ def _found(
                     chunk, radius, sort=True, order=order, n_threads=n_threads
                 )
             else:
-                n = reranker.n_candidates if reranker else k or 0
+                n = reranker.n_candidates if reranker else (k or 0) + n_own
                 matches = index.search_top_k(chunk, n, order=order, n_threads=n_threads)
-            if reranker is None:
+            if asked.own is not None:
+                own = asked.own[start : start + CHUNK_QUERIES]
+                found.append(without_own(matches, own, k))
+            elif reranker is None:
                 found.append(matches)
             else:
                 vectors = asked.vectors[asked.is_known][start : start + CHUNK_QUERIES]
