@@ -49,7 +49,7 @@ def test_nothing_is_said_of_usual_arrays(tmp_path, capsys):
     ("columns", "told"),
     [
         (Columns(("v",)), "vectors from v"),
-        (Columns(tuple("abcd"), left=("",)), "vectors from 4 columns, a to d; left out: one witho"),
+        (Columns(tuple("abcd"), left=("",)), "vectors from 4 columns, a to d; left out: one w"),
         (Columns(modalities={"i": ("a", "b"), "t": ("c",)}), "i from a, b; t from c"),
         (Columns(("v",), left=tuple("abcdefg")), "left out: a, b, c, d, e and 2 more"),
         (Columns(modalities={"image": ()}), ""),

@@ -60,8 +60,8 @@ def test_the_columns_say_how_long_codes_are_and_parquet_keeps_it(spark, X, model
     [
         (
             {},
-            {"vector": "embeding"},
-            "`vector` 'embeding' is no column of `df`. Did you mean 'embedding'",
+            {"vector": "embeddinx"},
+            "`vector` 'embeddinx' is no column of `df`. Did you mean 'embedding'",
         ),
         ({}, {"keep": ["price"]}, "`keep` 'price' is no column of `df`. The columns: id"),
         ({"embedding": ["x"] * 9}, {}, "`embedding` must hold arrays of numbers, got string"),

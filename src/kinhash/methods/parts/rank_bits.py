@@ -170,12 +170,14 @@ def _only_directions(
     Rows without labels stand for these, if they are not fewer than the others: what sets learned
     classes apart says little about other classes.
     """
-    is_own = unlabelled is None or len(unlabelled) < len(fitted.inputs)
-    varied = fitted.ridge if is_own else Ridge(unlabelled)
+    if unlabelled is None or len(unlabelled) < len(fitted.inputs):
+        varied = fitted.ridge
+    else:
+        varied = Ridge(unlabelled)
     directions, own = _directions(varied, n_bits, rng)
     bias = -(directions @ varied.mean)
     nothing = np.zeros((n_bits, len(fitted.W)))
-    if not is_own:
+    if varied is not fitted.ridge:  # they taught nothing
         own = np.zeros((len(fitted.inputs), n_bits))
     return RankBits(directions, nothing, bias, nothing, own)
 
