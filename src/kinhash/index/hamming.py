@@ -17,20 +17,26 @@ from kinhash.arguments import (
     checked_threads,
     default_threads,
 )
-from kinhash.arrays import Array, Bytes, Integers
+from kinhash.arrays import Array, Integers
 from kinhash.calibration import Calibration, Cut
 from kinhash.codes import ORDERS, Codes, Order
 from kinhash.errors import InvalidInputError, SearchTimeout
-from kinhash.ids import Ids, Texts, as_ids, as_new_ids, check_distinct, is_integer, shown
-from kinhash.index import duplicates, explain, file, precision
+from kinhash.ids import Texts, as_ids, as_new_ids, check_distinct, is_integer
+from kinhash.index import changes, duplicates, explain, file, precision
 from kinhash.index import memory as settings
 from kinhash.index.locks import ForkSafeLock
 from kinhash.index.names import Names
-from kinhash.index.segments import Segment, State, packed_ranks, rank_words
+from kinhash.index.questions import (
+    check_are_codes,
+    check_order,
+    checked_count,
+    checked_timeout,
+    release,
+)
+from kinhash.index.restriction import restricted
+from kinhash.index.segments import Segment, State, rank_words
 from kinhash.linkage import LINKAGES, Groups, Linkage
 from kinhash.matches import Matches
-
-_LONGEST = 1e9  # seconds that a search may be given; the core's clock counts nanoseconds
 
 
 class HammingIndex:
@@ -88,7 +94,7 @@ class HammingIndex:
         calibration: Calibration | None = None,
     ) -> None:
         wanted = settings.structures(memory)
-        _check_are_codes(codes, "`codes`")
+        check_are_codes(codes, "`codes`")
         checked = None if ids is None else as_new_ids(ids, len(codes))
         if not isinstance(made_by, str | None):
             raise InvalidInputError(
@@ -99,7 +105,7 @@ class HammingIndex:
         numbers = None if isinstance(checked, Texts) else checked  # strings count from 0
         self._set_up(
             codes.n_bits,
-            (Segment.build(codes.words, numbers, wanted, _ranks(codes)),),
+            (Segment.build(codes.words, numbers, wanted, changes.ranks_of(codes)),),
             signed=codes.signed,
             memory=memory,
             made_by=made_by,
@@ -216,7 +222,7 @@ class HammingIndex:
             InvalidInputError: An id is not stored, or of another kind than those that are.
         """
         state, asked = self._state, as_ids(ids)
-        _check_kind(asked, state)
+        changes.check_kind(asked, state)
         wanted, segments = state.numbers_of(asked), state.segments
         words = np.zeros((len(wanted), segments[0].numbers["n_words"]), np.uint64)
         ranks = np.zeros((len(wanted), segments[0].numbers["rank_bytes"]), np.uint8)
@@ -228,7 +234,7 @@ class HammingIndex:
             ranks[hit] = segment.ranks_of(items[hit])
             missing &= ~hit
         if missing.any():
-            raise _unknown(asked, missing)
+            raise changes.unknown(asked, missing)
         return Codes(
             words,
             self._n_bits,
@@ -334,19 +340,19 @@ class HammingIndex:
         ):
             self._check_codes(queries, "`queries`")
         if order != "nested":
-            _check_order(order, sort=sort)
+            check_order(order, sort=sort)
         if type(radius) is not int or not 0 <= radius <= self._farthest:
-            radius = min(_checked_integer("radius", radius, 0), self._farthest)
+            radius = min(checked_count("radius", radius, 0), self._farthest)
         if n_threads is None:
             n_threads = default_threads()
         elif type(n_threads) is not int or not 1 <= n_threads <= MAX_THREADS:
             n_threads = checked_threads("n_threads", n_threads)
         if timeout is not None:
-            timeout = _checked_timeout(timeout)
+            timeout = checked_timeout(timeout)
         state = self._state
-        searcher = state.searcher if allowed is None else self._restricted(allowed, state)
+        searcher = state.searcher if allowed is None else restricted(allowed, state)
         if out is not None:
-            _release(out)
+            release(out)
         try:
             if sort and self._n_rank_bits:
                 found = searcher.ranked_radius(
@@ -399,13 +405,13 @@ class HammingIndex:
             return precision.rated(found, precision.needed(self._calibration), share)
         self._check_codes(queries, "`queries`")
         if order != "nested":
-            _check_order(order, sort=sort)
+            check_order(order, sort=sort)
         n_threads = checked_threads("n_threads", n_threads)
-        timeout = _checked_timeout(timeout)
+        timeout = checked_timeout(timeout)
         state = self._state
-        searcher = state.searcher if allowed is None else self._restricted(allowed, state)
+        searcher = state.searcher if allowed is None else restricted(allowed, state)
         if out is not None:
-            _release(out)
+            release(out)
         reach = cut.distance, cut.rank_distance, order == "total"
         try:
             answer = searcher.ranked_within(
@@ -495,14 +501,14 @@ class HammingIndex:
             SearchTimeout: The search took longer than `timeout`.
         """
         self._check_codes(queries, "`queries`")
-        k = _checked_integer("k", k, 1)
+        k = checked_count("k", k, 1)
         check_choice("order", order, ORDERS)
         n_threads = checked_threads("n_threads", n_threads)
-        timeout = _checked_timeout(timeout)
+        timeout = checked_timeout(timeout)
         state = self._state
-        searcher = state.searcher if allowed is None else self._restricted(allowed, state)
+        searcher = state.searcher if allowed is None else restricted(allowed, state)
         if out is not None:
-            _release(out)
+            release(out)
         k = min(k, searcher.n_items())
         try:
             found = _nearest(searcher, queries, k, order, n_threads, timeout)
@@ -528,12 +534,12 @@ class HammingIndex:
             SearchTimeout: Counting took longer than `timeout` seconds.
         """
         self._check_codes(queries, "`queries`")
-        radius = min(_checked_integer("radius", radius, 0), self._farthest)
+        radius = min(checked_count("radius", radius, 0), self._farthest)
         n_threads = checked_threads("n_threads", n_threads)
-        timeout = _checked_timeout(timeout)
+        timeout = checked_timeout(timeout)
         counts = np.zeros((len(queries), radius + 1), np.int64)
         state = self._state
-        searcher = state.searcher if allowed is None else self._restricted(allowed, state)
+        searcher = state.searcher if allowed is None else restricted(allowed, state)
         try:
             searcher.count(queries.words, counts, n_threads, "", timeout)
         except _native.Timeout:
@@ -562,11 +568,11 @@ class HammingIndex:
         self._check_codes(queries, "`queries`")
         searcher = self._state.searcher
         if radius is not None:
-            radius = min(_checked_integer("radius", radius, 0), self._farthest)
+            radius = min(checked_count("radius", radius, 0), self._farthest)
             counts = np.zeros((len(queries), radius + 1), np.int64)
             work, what = searcher.count(queries.words, counts, 1), f"Radius {radius}"
         else:
-            k = min(_checked_integer("k", k, 1), searcher.n_items())
+            k = min(checked_count("k", k, 1), searcher.n_items())
             work, what = {}, f"The {k} nearest"
             _nearest(searcher, queries, k, order, 1, None, work)
         return explain.in_words(
@@ -576,7 +582,7 @@ class HammingIndex:
     def iter_buckets(self) -> Iterator[tuple[Codes, Array]]:
         """Yield each different bucket, as Codes of length 1, with the ids that have it."""
         state = self._state
-        segment = self._merged(state.segments)
+        segment = changes.merged(state.segments, self._wanted)
         words = segment.arrays["codes"].reshape(-1, segment.numbers["n_words"])
         offsets = segment.arrays["offsets"]
         codes = Codes(words, self.n_bits - self.n_rank_bits, signed=self.signed)
@@ -602,10 +608,10 @@ class HammingIndex:
         Warns:
             LargeGroupWarning: A group holds more than a hundredth of the items, and more than 10.
         """
-        radius = min(_checked_integer("radius", radius, 0), self._farthest)
+        radius = min(checked_count("radius", radius, 0), self._farthest)
         check_choice("linkage", linkage, LINKAGES)
         state = self._state
-        merged = self._merged(state.segments)
+        merged = changes.merged(state.segments, self._wanted)
         found = duplicates.groups(merged, radius, self._wanted, linkage)
         if state.names is None:
             return found
@@ -628,7 +634,7 @@ class HammingIndex:
         self._check_codes(codes)
         checked = as_new_ids(ids, len(codes))
         with self._lock:
-            self._add(codes, checked)
+            self._state = changes.added(self._state, self._wanted, codes, checked)
 
     def remove(self, ids: npt.ArrayLike) -> None:
         """Drop items; the next search finds none of them.
@@ -639,9 +645,7 @@ class HammingIndex:
         checked = as_ids(ids)
         check_distinct(checked)
         with self._lock:
-            state = self._state
-            segments = self._without(state.numbers_of(checked), checked)
-            self._state = self._compacted(State(segments, state.names))
+            self._state = changes.removed(self._state, self._wanted, checked)
 
     def update(self, codes: Codes, ids: npt.ArrayLike) -> None:
         """Replace the codes of items that are stored; no search sees half of the change.
@@ -654,10 +658,7 @@ class HammingIndex:
         self._check_codes(codes)
         checked = as_new_ids(ids, len(codes))
         with self._lock:
-            state = self._state
-            numbers = state.numbers_of(checked)
-            segments = self._without(numbers, checked)
-            self._state = State(self._with(segments, codes, numbers), state.names)
+            self._state = changes.updated(self._state, self._wanted, codes, checked)
 
     def merge(self, other: "HammingIndex") -> None:
         """Store all items of another index, too, after its own; the next search sees all of them.
@@ -677,71 +678,7 @@ class HammingIndex:
         codes, checked = other.codes(ids), as_ids(ids)
         self._check_codes(codes, "the codes of `other`")
         with self._lock:
-            self._add(codes, checked)
-
-    def _add(self, codes: Codes, ids: Ids) -> None:
-        """Store items whose ids are different ones."""
-        state = self._state
-        if not len(ids):
-            return
-        if state.n_items:
-            _check_absent(ids, state)
-        names = None
-        if isinstance(ids, Texts):
-            before = state.names if state.names is not None and state.n_items else Names([])
-            names = before.with_more(ids)
-            ids = np.arange(len(before), len(names))  # from here on, their numbers
-        self._state = State(self._with(state.segments, codes, ids), names)
-
-    def _with(self, segments: tuple[Segment, ...], codes: Codes, ids: Array) -> tuple[Segment, ...]:
-        """Return the given segments and the new items."""
-        if not len(ids):
-            return segments
-        parts = [*segments, Segment.build(codes.words, ids, self._wanted, _ranks(codes))]
-        # Sizes at least double from one to the one before: few segments, and each item is merged
-        # about log n times.
-        while len(parts) > 1 and parts[-2].n_alive < 2 * parts[-1].n_alive:
-            parts[-2:] = [self._merged(tuple(parts[-2:]))]
-        return tuple(parts)
-
-    def _without(self, numbers: Array, ids: Ids) -> tuple[Segment, ...]:
-        """Return the segments without these items."""
-        _check_kind(ids, self._state)
-        left = np.ones(len(numbers), bool)
-        parts = []
-        for segment in self._state.segments:
-            items = segment.positions(numbers)
-            hit = items >= 0
-            left &= ~hit
-            part = segment.without(items[hit]) if hit.any() else segment
-            if part.n_alive < (1 - settings.MANY_DEAD) * part.n_items:
-                part = self._merged((part,))
-            parts.append(part)
-        if left.any():
-            raise _unknown(ids, left, "Nothing was changed.")
-        return tuple(part for part in parts if part.n_items) or (parts[0],)
-
-    def _compacted(self, state: State) -> State:
-        """Return a state without the strings of removed items if they are many."""
-        if state.names is None or state.n_items >= (1 - settings.MANY_DEAD) * len(state.names):
-            return state
-        segment, names = self._numbered_anew(state)
-        return State((segment,), names)
-
-    def _numbered_anew(self, state: State) -> tuple[Segment, Names | None]:
-        """Return all items as one segment, and names without those of removed items."""
-        segment, names = self._merged(state.segments), state.names
-        if names is None or (len(names.parts) == 1 and len(names) == segment.n_items):
-            return segment, names
-        numbers = np.sort(segment.ids)
-        return segment.called(np.searchsorted(numbers, segment.ids)), Names([names.kept(numbers)])
-
-    def _merged(self, segments: tuple[Segment, ...]) -> Segment:
-        if len(segments) == 1 and segments[0].alive is None:
-            return segments[0]
-        contents = [segment.contents() for segment in segments]
-        words, ids, ranks = (np.concatenate(parts) for parts in zip(*contents, strict=True))
-        return Segment.build(words, ids, self._wanted, ranks)
+            self._state = changes.added(self._state, self._wanted, codes, checked)
 
     # Files
 
@@ -751,7 +688,7 @@ class HammingIndex:
         Raises:
             InvalidInputError: The folder does not exist or cannot be written.
         """
-        segment, names = self._numbered_anew(self._state)
+        segment, names = changes.numbered_anew(self._state, self._wanted)
         file.write(
             path,
             segment.arrays,
@@ -803,86 +740,13 @@ class HammingIndex:
             and codes.signed == self._signed
         ):
             return
-        _check_are_codes(codes, name)
+        check_are_codes(codes, name)
         none = Codes.from_dense(
             np.zeros((0, self._n_bits - self._n_rank_bits)),
             signed=self._signed,
             rank=np.zeros((0, self._n_rank_bits)) if self._n_rank_bits else None,
         )
         codes.check_comparable(none, name, "the index")
-
-    def _restricted(self, allowed: npt.ArrayLike, state: State) -> _native.Searcher:
-        """Return what searches the allowed items."""
-        ids = _allowed_numbers(allowed, state)
-        items = [segment.positions(ids) for segment in state.segments]
-        n_allowed = sum(int((found >= 0).sum()) for found in items)
-        if n_allowed <= settings.FEW_ALLOWED * state.n_items:
-            # A small index of their own costs less than looking at everything else.
-            kept = [found[found >= 0] for found in items]
-            parts = list(zip(state.segments, kept, strict=True))
-            plain = settings.Structures(0, 0, groups=False, far=0.0, listed=0.0, budget=0.0)
-            few = Segment.build(
-                np.concatenate([segment.words_of(some) for segment, some in parts]),
-                np.concatenate([ids[found >= 0] for found in items]),
-                plain,
-                np.concatenate([segment.ranks_of(some) for segment, some in parts]),
-            )
-            return _native.Searcher([few.native])
-        restricted = []
-        for segment, found in zip(state.segments, items, strict=True):
-            alive = np.zeros(segment.n_items, bool)
-            alive[found[found >= 0]] = True
-            restricted.append(segment.restricted(alive))
-        return _native.Searcher(restricted)
-
-
-def _allowed_numbers(allowed: npt.ArrayLike, state: State) -> Integers:
-    """Return the numbers of allowed items, in ascending order."""
-    are_texts = isinstance(allowed, list | tuple) and bool(allowed) and isinstance(allowed[0], str)
-    array = np.zeros(0, np.str_) if are_texts else np.asarray(allowed)
-    if array.dtype != bool:
-        asked = as_ids(allowed, "allowed")
-        _check_kind(asked, state, "allowed")
-        return np.unique(state.numbers_of(asked))
-    if array.shape != (state.n_items,):
-        raise InvalidInputError(
-            f"`allowed` as a mask must have shape ({state.n_items},), one per id in the order of "
-            f"`index.ids`, got {array.shape}."
-        )
-    chosen: Integers = state.numbers()[array]
-    return chosen
-
-
-def _check_absent(ids: Ids, state: State) -> None:
-    _check_kind(ids, state)
-    numbers = state.numbers_of(ids)
-    for segment in state.segments:
-        stored = segment.positions(numbers) >= 0
-        if stored.any():
-            raise InvalidInputError(
-                f"`ids` hold {shown(ids, int(np.argmax(stored)))}, which is in the index already. "
-                "Use update to replace it; nothing was changed."
-            )
-
-
-def _check_kind(ids: Ids, state: State, name: str = "ids") -> None:
-    """Raise InvalidInputError unless ids are of the kind that is stored."""
-    if not state.has_kind(ids):
-        kinds = ("integers", "strings")[:: 1 if state.names is None else -1]
-        raise InvalidInputError(
-            f"`{name}` must be {kinds[0]}, as those of the index are, got {kinds[1]}, such as "
-            f"{shown(ids, 0)}."
-        )
-
-
-def _unknown(ids: Ids, missing: Array, more: str = "") -> InvalidInputError:
-    told = f"`ids` hold {shown(ids, int(np.argmax(missing)))}, which is not in the index. {more}"
-    return InvalidInputError(told.rstrip())
-
-
-def _ranks(codes: Codes) -> Bytes:
-    """Return the rank bits of codes as a segment takes them."""
-    return packed_ranks(codes.rank_words, codes.n_rank_bits)
 
 
 def _nearest(
@@ -896,46 +760,3 @@ def _nearest(
     if not queries.n_rank_bits:
         return searcher.top_k(queries.words, k, *limits)
     return searcher.ranked_top_k(queries.words, queries.rank_words, k, order == "total", *limits)
-
-
-def _check_order(order: Order, *, sort: bool) -> None:
-    check_choice("order", order, ORDERS)
-    if not sort:
-        raise InvalidInputError(f"`order` {order!r} needs sorted rows. Pass sort=True.")
-
-
-def _check_are_codes(codes: Codes, name: str) -> None:
-    if not isinstance(codes, Codes):
-        raise InvalidInputError(
-            f"{name} must be kinhash.Codes, got {type(codes).__name__}. "
-            "Encode vectors with a model, or use Codes.from_dense."
-        )
-
-
-def _checked_timeout(timeout: float | None) -> float | None:
-    if timeout is None:
-        return None
-    number = isinstance(timeout, (int, float, np.number)) and not isinstance(
-        timeout, (bool, np.bool_)
-    )
-    if not number or not timeout > 0:
-        raise InvalidInputError(f"`timeout` must be a positive number of seconds, got {timeout!r}.")
-    return min(float(timeout), _LONGEST)
-
-
-def _release(out: Matches) -> None:
-    if not isinstance(out, Matches):
-        raise InvalidInputError(f"`out` must be kinhash.Matches, got {type(out).__name__}.")
-    out._release()  # noqa: SLF001 - its owner gives it up
-
-
-def _checked_integer(name: str, value: int | None, low: int) -> int:
-    if type(value) is int and value >= low:
-        return value
-    if (
-        isinstance(value, (bool, np.bool_))
-        or not isinstance(value, (int, np.integer))
-        or value < low
-    ):
-        raise InvalidInputError(f"`{name}` must be an integer of at least {low}, got {value!r}.")
-    return int(value)
