@@ -185,7 +185,8 @@ def test_encoders_give_the_probabilities_of_the_regression(
     with_inputs(monkeypatch, kind)
     X, y = blobs
     found = fitted(X, one_hot(y), exclusive=exclusive)
-    np.testing.assert_allclose(found.seen(X), found.inputs, atol=1e-6)
+    # The whitening of units enlarges the rounding of a kernel value up to 32 times.
+    np.testing.assert_allclose(found.seen(X), found.inputs, atol=1e-4)
     codes = np.eye(8, dtype=np.uint8).reshape(2, 4, 8)
     R = 0.3 * rng.normal(size=(2, found.inputs.shape[1]))
     levels = found.encoder(codes, 0.5)

@@ -226,7 +226,7 @@ def test_calibration_rows_were_not_learned_from(blobs, monkeypatch):
     X, y = blobs
     seen = []
 
-    def spy(codes, source, rows, seed):
+    def spy(codes, source, rows, *_):
         seen.append(rows)
 
     dealt = []
