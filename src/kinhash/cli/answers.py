@@ -14,12 +14,18 @@ from kinhash.matches import Matches
 from kinhash.reranking import Ranked
 
 TABLE_LIMIT = 50
-# Of a match: rank distances only of codes with rank bits, similarities only after reranking.
-COLUMNS = ("id", "distance", "rank_distance", "similarity")
+# Of a match: rank distances only of codes with rank bits, similarities only after reranking,
+# precisions only where there is a calibration.
+COLUMNS = ("id", "distance", "rank_distance", "similarity", "precision")
 
 
 def show(
-    found: list[Matches | Ranked], asked: Asked, limit: int | None, output: options.Format
+    found: list[Matches | Ranked],
+    asked: Asked,
+    limit: int | None,
+    output: options.Format,
+    *,
+    is_rated: bool = False,
 ) -> None:
     """Print what was found on stdout, and how much that is on stderr.
 
@@ -28,12 +34,14 @@ def show(
         asked: All queries.
         limit: Print this many matches at most, 0 for all; by default 50 in a table.
         output: How.
+        is_rated: Whether matches have a precision.
     """
     if limit is None and output is options.Format.TABLE:
         limit = TABLE_LIMIT
     limit = limit or None
     left_out = set() if asked.codes.n_rank_bits else {"rank_distance"}
     left_out |= {"similarity"} if asked.vectors is None else set()
+    left_out |= set() if is_rated else {"precision"}
     columns = [name for name in COLUMNS if name not in left_out]
     with stdout() as stream:
         answers = _answers(found, asked, limit, columns)
@@ -74,6 +82,8 @@ def _rows_of(matches: Matches | Ranked) -> Iterator[list[Array]]:
     similarities = getattr(matches, "similarities", None)
     if similarities is not None:
         arrays.append(similarities)
+    if matches.precision is not None:
+        arrays.append(matches.precision)
     offsets = matches.offsets.tolist()
     for start, end in itertools.pairwise(offsets):
         yield [array[start:end] for array in arrays]
