@@ -141,7 +141,25 @@ def test_a_model_without_a_calibration_gives_none(run, data, tmp_path):
     assert run("encode", model, data, "--out", codes).code == 0
     done = run("index", codes, "--model", model, "--out", out)
     assert (done.code, out.exists()) == (1, False)
-    assert f"error: {model} has no calibration. Models have one that kinhash train" in done.err
+    assert f"error: {model} has no calibration. kinhash train makes one for spars" in done.err
+
+
+def test_folds_give_any_method_a_calibration(run, data, tmp_path):
+    model, bare = tmp_path / "model", tmp_path / "bare.npy"
+    words = ("--method", "lsh", "--calibration-folds", "3")
+    assert run("train", data, *words, "--out", model).code == 0
+    assert kinhash.load(model).calibration_.n_rows == 180
+    np.save(bare, np.load(data)["vectors"])
+    done = run("train", bare, *words, "--out", tmp_path / "none")
+    assert (done.code, (tmp_path / "none").exists()) == (1, False)
+    assert "error: --calibration-folds needs labels, which bare has not" in done.err
+
+
+def test_folds_are_not_for_several_modalities(run, pairs, tmp_path):
+    words = ("--modalities", "image,text", "--calibration-folds", "3", "--out", tmp_path / "model")
+    done = run("train", pairs, *words)
+    assert done.code == 1
+    assert "error: --calibration-folds is for codes of one kind of vectors" in done.err
 
 
 def test_a_drifted_collection_is_told(run, data, strong, tmp_path):

@@ -12,7 +12,9 @@ from kinhash.errors import InvalidInputError
 from kinhash.index.hamming import HammingIndex
 from kinhash.methods import HashMethod
 
-_HAVE_ONE = "Models have one that kinhash train makes with --method sparsehash, from labels."
+_HAVE_ONE = (
+    "kinhash train makes one for sparsehash from labels, and for others with --calibration-folds."
+)
 FEWEST_QUERIES = 100  # with fewer, the share of similar pairs is told by distances between items
 
 
