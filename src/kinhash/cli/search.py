@@ -155,6 +155,26 @@ def search(
             show_default=False,
         ),
     ] = None,
+    show: Annotated[
+        str | None,
+        typer.Option(
+            "--show",
+            metavar="NAMES",
+            help="Columns of --table to print beside each match: names or patterns, separated by "
+            "commas.",
+            show_default=False,
+        ),
+    ] = None,
+    table: Annotated[
+        str | None,
+        typer.Option(
+            "--table",
+            metavar="FILE",
+            help="Where these are: the items' table, a file or a folder of parts, by its ids or "
+            "else by row numbers.",
+            show_default=False,
+        ),
+    ] = None,
     threads: options.Threads = None,
     output: options.Output = options.Format.TABLE,
     features: options.Features = None,
@@ -172,12 +192,13 @@ def search(
     by the ids of their data, or by row numbers if it has none; text queries by their text. Where
     there is a calibration, each match has its precision: how likely it is similar to its query.
     """
-    from kinhash.cli import answers, inputs, precision, reranking
+    from kinhash.cli import answers, beside, inputs, precision, reranking
     from kinhash.cli import queries as reading
     from kinhash.cli.data import load_data
 
     options.check_one_of({"--radius": radius, "--min-precision": min_precision, "--top-k": k})
     precision.check_options(min_precision, similar_share)
+    beside.check_options(show, table)
     source = reading.Source(
         queries, query_text or None, query_codes, column, model, modality, like or None
     )
@@ -205,8 +226,12 @@ def search(
         precision.tell(index, min_precision, share, given=given, n_queries=n_queries)
     reach = Reach(radius, min_precision, k, order.value)
     found = _found(index, asked, reranker, reach, share, n_threads=threads)
-    is_rated = index.calibration is not None
-    answers.show(found, asked, limit, output, is_rated=is_rated)
+    limit = answers.limit_of(limit, output)
+    columns = answers.columns_of(asked, is_rated=index.calibration is not None)
+    more = beside.read(
+        show, table, found, limit=limit, ids=ids, delimiter=delimiter, taken=["query", *columns]
+    )
+    answers.show(found, asked, columns, more, limit=limit, output=output)
 
 
 class Reach(NamedTuple):

@@ -205,7 +205,9 @@ def train(
         more = _unlabelled_vectors(model, unlabelled, found)
     if calibration_folds is not None:
         _check_calibrated(model, dataset)
-    _fit_and_save(model, dataset, _chosen(data, rows), out, more, calibration_folds)
+    _fit_and_save(
+        model, dataset, _chosen(data, rows), out, more, calibration_folds=calibration_folds
+    )
 
 
 def _check_calibrated(model: "AnyMethod", dataset: "Dataset") -> None:
@@ -268,6 +270,7 @@ def _fit_and_save(
     rows: options.Rows,
     out: Path,
     unlabelled: "Vectors | None",
+    *,
     calibration_folds: int | None,
 ) -> None:
     from kinhash.cli.messages import note
