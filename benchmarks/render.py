@@ -6,6 +6,7 @@ With --check it writes nothing and fails if the page is not current.
 """
 
 import argparse
+import json
 import sys
 from pathlib import Path
 
@@ -16,6 +17,7 @@ HERE = Path(__file__).parent
 RECORD = HERE / "results" / "index.jsonl"
 PLANS = HERE / "results" / "plans.jsonl"
 NESTED = HERE / "results" / "nested.jsonl"
+RERANK = HERE / "results" / "rerank.json"
 README = HERE / "README.md"
 FRONT = HERE.parent / "README.md"
 START, END = "<!-- speed:start -->\n", "<!-- speed:end -->"
@@ -31,6 +33,7 @@ INTRO = """# How fast is it?
 | `bench_multimodal.py` | several modalities: memory of a fit, sparse against dense rows |
 | `bench_index.py` | exact search, against FAISS, usearch and NumPy |
 | `bench_nested.py` | the order of rank bits, against FAISS and NumPy |
+| `bench_rerank.py` | candidates in the order of their vectors, against NumPy |
 | `bench_plans.py` | what each plan of exact search gains |
 | `bench_versions.py` | is this core as fast as an earlier one? |
 
@@ -197,6 +200,35 @@ def nested_table(lines):
     return "\n".join(parts) + "\n"
 
 
+RERANK_INTRO = """
+## Reranking: vectors order what codes find
+
+    python benchmarks/bench_rerank.py --json benchmarks/results/rerank.json
+
+The best 10 of {candidates} candidates per query, at random rows of {items:,} x 384 mapped vectors,
+new ones each time: `rerank` against NumPy gathering the same rows as float32 and multiplying them.
+One thread ({isa}), medians of {runs} alternating runs in processor time. Goals are for float16.
+
+"""
+RERANK_MUST, RERANK_AIM = 3, 8
+
+
+def rerank_table(record):
+    """Return a Markdown table of reranking."""
+    lines = [
+        "| vectors | metric | ours, µs | NumPy, µs | ratio | must | aim | |",
+        "|---|---|---:|---:|---:|---:|---:|---|",
+    ]
+    for row in record["records"]:
+        ratio = row["numpy"] / row["kinhash"]
+        goals = ["", "", ""]
+        if row["vectors"] == "float16":
+            goals = [str(RERANK_MUST), str(RERANK_AIM), "✓" if ratio >= RERANK_MUST else "✗"]
+        cells = [row["vectors"], row["metric"], show(row["kinhash"]), show(row["numpy"])]
+        lines.append(f"| {' | '.join([*cells, f'**{show(ratio)}**', *goals])} |")
+    return "\n".join(lines) + "\n"
+
+
 PLANS_INTRO = """
 ## What each plan gains
 
@@ -249,7 +281,7 @@ def machines(sets):
     return "\n".join(dict.fromkeys(lines)) + "\n"
 
 
-def page(record, plans, nested):
+def page(record, plans, nested, rerank):
     """Return the page of the records."""
     sets = record["sets"]
     fresh = max(
@@ -272,6 +304,8 @@ def page(record, plans, nested):
             growth_table(sets),
             NESTED_INTRO,
             nested_table(nested),
+            RERANK_INTRO.format(**rerank),
+            rerank_table(rerank),
             PLANS_INTRO,
             plans_tables(plans),
         ]
@@ -318,8 +352,9 @@ def main():
     options = parser.parse_args()
     record = index_record.record(index_record.read(options.record))
     plans, nested = index_record.read(PLANS), index_record.read(NESTED)
+    rerank = json.loads(RERANK.read_text("utf-8"))
     pages = {
-        options.out: page(record, plans, nested),
+        options.out: page(record, plans, nested, rerank),
         FRONT: insert(FRONT.read_text(encoding="utf-8"), record),
     }
     for path, text in pages.items():

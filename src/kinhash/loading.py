@@ -119,9 +119,15 @@ def _changed(model: HashMethod | MultimodalMethod) -> dict[str, Any]:
 
 def _of_encoder(model: HashMethod) -> dict[str, Any]:
     encoder = model.encoder_
-    facts = {"n_bits": encoder.n_bits, "n_features": encoder.n_features, "signed": encoder.signed}
+    facts: dict[str, Any] = {
+        "n_bits": encoder.n_bits,
+        "n_features": encoder.n_features,
+        "signed": encoder.signed,
+    }
     if encoder.n_rank_bits:
         facts["n_rank_bits"] = encoder.n_rank_bits
+    if model.calibration_ is not None:
+        facts["calibration"] = model.calibration_.facts()
     if not isinstance(model, Nested):
         return facts
     parts = {"bucket": model.bucket_, "rank": model.rank_}

@@ -98,6 +98,17 @@ class Matches:
         made._precision = rate  # noqa: SLF001
         return made
 
+    def _chosen(self, offsets: Array, places: Array) -> "Matches":
+        """Return the matches at some places of the arrays, whose rows start at `offsets`."""
+        ranks, precision = self.rank_distances, self.precision
+        return Matches(
+            offsets,
+            self.ids[places],
+            self.distances[places],
+            None if ranks is None else ranks[places],
+            None if precision is None else precision[places],
+        )
+
     def _release(self) -> None:
         """Drop the arrays. The next answer gets their memory if nobody else holds one of them."""
         self._held = _NOTHING

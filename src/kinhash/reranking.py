@@ -11,7 +11,7 @@ from kinhash.arguments import check_choice, check_integer, checked_threads
 from kinhash.arrays import Array, Floats, Integers
 from kinhash.errors import InvalidInputError
 from kinhash.ids import Texts, as_new_ids
-from kinhash.matches import Distances, Matches
+from kinhash.matches import Distances, Matches, Precisions
 
 Similarity = Literal["cosine", "dot", "l2"]
 SIMILARITIES: tuple[Similarity, ...] = ("cosine", "dot", "l2")  # as the core numbers them
@@ -62,6 +62,11 @@ class Ranked:
     def rank_distances(self) -> Distances | None:
         """The distances of the rank bits: int32; None if they were not computed."""
         return self.matches.rank_distances
+
+    @property
+    def precision(self) -> Precisions | None:
+        """How likely each match is similar to its query, by the codes: float32; None if unknown."""
+        return self.matches.precision
 
     @property
     def counts(self) -> Integers:
@@ -155,14 +160,7 @@ def rerank(
         raise _unusable(
             matches.ids[bad : bad + 1].tolist()[0], int(rows[bad]), vectors, has_ids=ids is not None
         )
-    ranks = matches.rank_distances
-    kept = Matches(
-        offsets,
-        matches.ids[chosen],
-        matches.distances[chosen],
-        None if ranks is None else ranks[chosen],
-    )
-    return Ranked(kept, similarities)
+    return Ranked(matches._chosen(offsets, chosen), similarities)  # noqa: SLF001 - its own half
 
 
 def _check_vectors(vectors: Array) -> None:

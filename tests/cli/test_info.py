@@ -82,12 +82,14 @@ def test_an_index_shows_its_numbers_and_structures(run, index, codes):
         "format": 3,
         "kinhash": kinhash.__version__,
         "n": 120,
+        "ids": "integers",
         "n_bits": 16,
         "n_bucket_bits": 16,
         "n_rank_bits": 0,
         "signed": False,
         "unique_codes": kinhash.load(codes).codes.n_unique,
         "memory": "balanced",
+        "calibration": None,
     }
     assert structures.keys() == {"lookup"}  # with few items, that is all
     assert np.isclose(per_item * 120, kinhash.HammingIndex.load(index).n_bytes)

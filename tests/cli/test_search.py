@@ -49,7 +49,7 @@ def test_json_lists_the_nearest_of_each_query(run, codes, model, npz, distances)
 def test_exactly_one_of_radius_and_top_k_is_wanted(run, codes, model, npz, words):
     done = run("search", codes, "--model", model, "--queries", npz, *words)
     assert (done.code, done.out) == (2, "")
-    assert "'--radius' / '--top-k': give exactly one of the two." in done.err
+    assert "'--radius' / '--min-precision' / '--top-k': give exactly one of these." in done.err
     assert "See kinhash search --help." in done.err
 
 

@@ -24,6 +24,16 @@ def test_a_report_has_the_table_and_all_figures(compared, tmp_path):
     assert {path.suffix for path in (tmp_path / "figures").iterdir()} == {".png", ".svg"}
 
 
+def test_promises_of_calibrated_models_are_drawn_beside_what_is_got(tmp_path):
+    found = compare(tmp_path / "some.jsonl", load("digits"), planned(["sparsehash"], [24]), [0])
+    rows = found[0].figures["reliability"]
+    assert len(rows) > 5
+    assert all(row["low"] <= row["promised"] <= row["high"] for row in rows)
+    sections = comparison_report.sections(found, load("digits"), tmp_path / "figures")
+    assert "How sure answers are, 24 bits" in [section.title for section in sections]
+    assert (tmp_path / "figures" / "reliability.svg").exists()
+
+
 def test_there_are_no_figures_of_vectors_alone():
     only = compare(None, load("digits"), [{"method": "l2"}], [0])
     assert comparison_report.sections(only, load("digits"), None) == []

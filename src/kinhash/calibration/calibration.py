@@ -1,6 +1,7 @@
 """`Calibration`: how sure a distance makes us that two items are similar."""
 
 import dataclasses
+import math
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -319,7 +320,7 @@ class Calibration:
         if not len(right) or not len(left) or (others is None and len(left) < 2):
             raise InvalidInputError("`codes` must make at least one pair, got too few.")
         counts = np.zeros(self.n_steps, np.int64)
-        ends = self._ends()
+        ends = self.ends
         for start, cells in cells_of(left, right):
             if others is None:  # no item with itself, and each pair once
                 mask = np.arange(start, start + len(cells))[:, None] < np.arange(len(right))
@@ -404,7 +405,7 @@ class Calibration:
             )
         for name, most in (("distances", self._farthest), ("rank_distances", self.n_rank_bits)):
             _require(bool((getattr(self, name) <= most).all()), f"`{name}` must be at most {most}")
-        ends = self._ends()
+        ends = self.ends
         _require(
             bool((np.diff(ends) > 0).all())
             and (int(self.distances[-1]), int(self.rank_distances[-1]))
@@ -430,7 +431,7 @@ class Calibration:
 
     def _steps_of(self, cells: Integers) -> Integers:
         """Return the step of each place in the nested order."""
-        ends = self._ends()
+        ends = self.ends
         if len(cells) < ends[-1]:
             found: Integers = np.searchsorted(ends, cells)
             return found
@@ -464,8 +465,8 @@ class Calibration:
     def _ratios_by_distance(self) -> Array:
         """Return the same for each distance alone, `(farthest + 1,)`, never increasing."""
         places = np.arange(self._farthest + 1) * (self.n_rank_bits + 1)
-        first = np.searchsorted(self._ends(), places)
-        last = np.searchsorted(self._ends(), places + self.n_rank_bits)
+        first = np.searchsorted(self.ends, places)
+        last = np.searchsorted(self.ends, places + self.n_rank_bits)
         shares = []
         for counts in (self.similar, self.dissimilar):
             here = counts[last] - np.concatenate([[0], counts])[first]
@@ -497,8 +498,8 @@ class Calibration:
             share = self.checked_share(similar_share)
             raise InvalidInputError(
                 f"`{name}` {precision:g} is more than these codes reach where {share:.2%} of "
-                f"all pairs are similar: the highest is {shares[0][at]:.3f} (95 % interval "
-                f"{shares[1][at]:.3f} to {shares[2][at]:.3f}), within "
+                f"all pairs are similar: the highest is {_below(shares[0][at])} (95 % interval "
+                f"{_below(shares[1][at])} to {_below(shares[2][at])}), within "
                 f"{self._named(int(steps[at]))}. Ask for less, or use longer codes.{better}"
             )
         at = int(reached[-1])
@@ -518,7 +519,9 @@ class Calibration:
             text += f" and rank distance {self.rank_distances[step]}"
         return text
 
-    def _ends(self) -> Integers:
+    @property
+    def ends(self) -> Integers:
+        """Where each step ends: distance * (n_rank_bits + 1) + rank distance, ascending."""
         return self._cells(self.distances, self.rank_distances)
 
     def _cells(self, distances: Array, rank_distances: Array) -> Integers:
@@ -531,6 +534,11 @@ class Calibration:
         if array.size and (array.dtype.kind not in "iu" or array.min() < 0 or array.max() > most):
             raise InvalidInputError(f"`{name}` must be integers in [0, {most}].")
         return array.astype(np.int64)
+
+
+def _below(share: float) -> str:
+    """Return a share in digits that never say more than there is: what is less than 1 is not 1."""
+    return f"{math.floor(1000 * share) / 1000:.3f}"
 
 
 def _kind(n_bits: int, n_rank_bits: int, *, signed: bool) -> str:

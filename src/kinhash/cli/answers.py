@@ -7,6 +7,7 @@ from typing import Any
 
 from kinhash.arrays import Array
 from kinhash.cli import options
+from kinhash.cli.beside import Beside
 from kinhash.cli.messages import counted, note
 from kinhash.cli.queries import Asked
 from kinhash.cli.results import shown, stdout
@@ -14,30 +15,49 @@ from kinhash.matches import Matches
 from kinhash.reranking import Ranked
 
 TABLE_LIMIT = 50
-# Of a match: rank distances only of codes with rank bits, similarities only after reranking.
-COLUMNS = ("id", "distance", "rank_distance", "similarity")
+# Of a match: rank distances only of codes with rank bits, similarities only after reranking,
+# precisions only where there is a calibration.
+COLUMNS = ("id", "distance", "rank_distance", "similarity", "precision")
+
+
+def limit_of(limit: int | None, output: options.Format) -> int | None:
+    """Return how many matches are printed at most, None for all; by default 50 in a table."""
+    if limit is None and output is options.Format.TABLE:
+        limit = TABLE_LIMIT
+    return limit or None
+
+
+def columns_of(asked: Asked, *, is_rated: bool) -> list[str]:
+    """Return which of `COLUMNS` matches have."""
+    left_out = set() if asked.codes.n_rank_bits else {"rank_distance"}
+    left_out |= {"similarity"} if asked.vectors is None else set()
+    left_out |= set() if is_rated else {"precision"}
+    return [name for name in COLUMNS if name not in left_out]
 
 
 def show(
-    found: list[Matches | Ranked], asked: Asked, limit: int | None, output: options.Format
+    found: list[Matches | Ranked],
+    asked: Asked,
+    columns: Sequence[str],
+    more: Beside,
+    *,
+    limit: int | None,
+    output: options.Format,
 ) -> None:
     """Print what was found on stdout, and how much that is on stderr.
 
     Args:
         found: The matches of the queries that are known, in parts.
         asked: All queries.
-        limit: Print this many matches at most, 0 for all; by default 50 in a table.
+        columns: What `columns_of` has returned.
+        more: What else is shown of each item.
+        limit: Print this many matches at most, all for None.
         output: How.
     """
-    if limit is None and output is options.Format.TABLE:
-        limit = TABLE_LIMIT
-    limit = limit or None
-    left_out = set() if asked.codes.n_rank_bits else {"rank_distance"}
-    left_out |= {"similarity"} if asked.vectors is None else set()
-    columns = [name for name in COLUMNS if name not in left_out]
     with stdout() as stream:
-        answers = _answers(found, asked, limit, columns)
-        stream.writelines(f"{line}\n" for line in _LINES[output](answers, columns))
+        answers = _answers(found, asked, limit, columns, more)
+        lines = _LINES[output](answers, [*columns, *more.columns])
+        stream.writelines(f"{line}\n" for line in lines)
     n_matches = sum(len(matches.distances) for matches in found)
     n_empty = sum(int((matches.counts == 0).sum()) for matches in found)
     n_empty += int((~asked.is_known).sum())
@@ -50,7 +70,11 @@ def show(
 
 
 def _answers(
-    found: list[Matches | Ranked], asked: Asked, limit: int | None, columns: Sequence[str]
+    found: list[Matches | Ranked],
+    asked: Asked,
+    limit: int | None,
+    columns: Sequence[str],
+    more: Beside,
 ) -> Iterator[dict[str, Any]]:
     """Yield what each query found, with the first `limit` matches of all queries together."""
     searched = (row for matches in found for row in _rows_of(matches))
@@ -61,7 +85,7 @@ def _answers(
             continue
         arrays = next(searched)
         shown = zip(*(array[:n_left].tolist() for array in arrays), strict=True)
-        matches = [dict(zip(columns, match, strict=True)) for match in shown]
+        matches = [dict(zip(columns, match, strict=True)) | more.of(match[0]) for match in shown]
         yield {"query": name, "n_matches": len(arrays[0]), "matches": matches}
         n_left -= len(matches)
 
@@ -74,6 +98,8 @@ def _rows_of(matches: Matches | Ranked) -> Iterator[list[Array]]:
     similarities = getattr(matches, "similarities", None)
     if similarities is not None:
         arrays.append(similarities)
+    if matches.precision is not None:
+        arrays.append(matches.precision)
     offsets = matches.offsets.tolist()
     for start, end in itertools.pairwise(offsets):
         yield [array[start:end] for array in arrays]
@@ -113,7 +139,7 @@ def _csv_lines(answers: Iterable[dict[str, Any]], columns: Sequence[str]) -> Ite
 
 
 def _csv_cell(value: object) -> str:
-    quoted = str(value).replace('"', '""')
+    quoted = "" if value is None else str(value).replace('"', '""')
     return f'"{quoted}"' if any(sign in quoted for sign in ',"\r\n') else quoted
 
 

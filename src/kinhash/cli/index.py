@@ -33,6 +33,16 @@ def index(
     ] = None,
     column: options.Column = None,
     ids: options.Ids = None,
+    model: Annotated[
+        Path | None,
+        typer.Option(
+            "--model",
+            metavar="FILE",
+            help="The model that made the codes: the index keeps its calibration, which says how "
+            "sure answers are.",
+            show_default=False,
+        ),
+    ] = None,
     memory: Annotated[
         options.Memory,
         typer.Option(
@@ -49,14 +59,20 @@ def index(
     Codes of another tool are bytes, integers, hexadecimal digits, or a column of 0 and 1 for each
     bit. Prints nothing on stdout: kinhash info shows the index.
     """
-    from kinhash.cli import inputs, outputs
+    from kinhash.cli import inputs, outputs, precision
     from kinhash.cli.messages import counted, note
     from kinhash.datasets.user_files.packed import Form
 
-    outputs.check_output(out, force=force, inputs=(codes,))
+    outputs.check_output(out, force=force, inputs=(codes, *([] if model is None else [model])))
     start = time.perf_counter()
+    calibration = None
     stored = inputs.load_any_codes(codes, Form(n_bits), column=column, ids=ids)
+    if model is not None:
+        method = inputs.load_model(model)
+        inputs.check_made(codes, stored.codes, stored.made_by, method)
+        calibration = precision.calibration_of(method, model)
     built = inputs.build_index(codes, stored, memory=memory.value)
+    built.calibration = calibration
     built.save(out)
     noun = "bucket" if built.n_rank_bits else "code"
     each = built.n_bytes / len(built) if len(built) else 0.0

@@ -240,15 +240,25 @@ def load_items(path: Path, model: AnyMethod | None) -> HammingIndex:
         stored = load_codes(path, "an index or codes, such as `kinhash index` or `encode` writes")
         made_by = stored.made_by
         index = build_index(path, stored, memory="lean")  # for one search: the least to build
-    if model is None:
-        return index
+    if model is not None:
+        check_made(path, index, made_by, model)
+    return index
+
+
+def check_made(
+    path: Path, codes: HammingIndex | Codes, made_by: str | None, model: AnyMethod
+) -> None:
+    """Raise unless `model` can have made the codes from `path`.
+
+    Raises:
+        InvalidInputError: They have other lengths, or are of another encoder.
+    """
     encoder = encoder_of(model, None)
-    ranked = index.n_rank_bits != encoder.n_rank_bits
-    holds, makes = (kind_of(codes, ranked=ranked) for codes in (index, encoder))
+    ranked = codes.n_rank_bits != encoder.n_rank_bits
+    holds, makes = (kind_of(one, ranked=ranked) for one in (codes, encoder))
     if holds != makes:
         raise InvalidInputError(f"{path} holds {holds}, but the model makes {makes}. {_REMEDY}")
     _check_made_by(path, made_by, model)
-    return index
 
 
 def _check_made_by(path: Path, made_by: str | None, model: AnyMethod) -> None:

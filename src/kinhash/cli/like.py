@@ -27,15 +27,11 @@ def items_like(typed: Sequence[str], index: HammingIndex) -> tuple[list[int] | l
 
 def without_own(matches: Matches, own: Sequence[int | str], k: int | None) -> Matches:
     """Return the matches without each query's own item: of the others, the first `k` if given."""
-    ids, ranks = matches.ids, matches.rank_distances
+    ids = matches.ids
     rows = []
     for (start, end), item in zip(itertools.pairwise(matches.offsets.tolist()), own, strict=True):
         others = np.flatnonzero([one != item for one in ids[start:end].tolist()])
         rows.append(start + others[:k])
     kept = np.concatenate([np.zeros(0, np.int64), *rows])
-    return Matches(
-        np.cumsum([0, *map(len, rows)]),
-        ids[kept],
-        matches.distances[kept],
-        None if ranks is None else ranks[kept],
-    )
+    offsets = np.cumsum([0, *map(len, rows)])
+    return matches._chosen(offsets, kept)  # noqa: SLF001 - the same with fewer

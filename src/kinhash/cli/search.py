@@ -2,7 +2,7 @@
 
 import functools
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
@@ -83,6 +83,26 @@ def search(
             show_default=False,
         ),
     ] = None,
+    min_precision: Annotated[
+        float | None,
+        typer.Option(
+            "--min-precision",
+            metavar="P",
+            help="Or go as far as this share of all answers is right, such as 0.9, by the "
+            "calibration of the index or of the model.",
+            show_default=False,
+        ),
+    ] = None,
+    similar_share: Annotated[
+        float | None,
+        typer.Option(
+            "--similar-share",
+            metavar="S",
+            help="Of all pairs of a query and an item, how many are similar: what precision "
+            "depends on. [default: estimated from distances]",
+            show_default=False,
+        ),
+    ] = None,
     k: Annotated[
         int | None,
         typer.Option(
@@ -135,6 +155,26 @@ def search(
             show_default=False,
         ),
     ] = None,
+    show: Annotated[
+        str | None,
+        typer.Option(
+            "--show",
+            metavar="NAMES",
+            help="Columns of --table to print beside each match: names or patterns, separated by "
+            "commas.",
+            show_default=False,
+        ),
+    ] = None,
+    table: Annotated[
+        str | None,
+        typer.Option(
+            "--table",
+            metavar="FILE",
+            help="Where these are: the items' table, a file or a folder of parts, by its ids or "
+            "else by row numbers.",
+            show_default=False,
+        ),
+    ] = None,
     threads: options.Threads = None,
     output: options.Output = options.Format.TABLE,
     features: options.Features = None,
@@ -149,13 +189,16 @@ def search(
 
     Prints query, id and distance of each match, nearest first, and the rank distance of codes with
     rank bits; with --rerank the most similar first, and the similarity. Items and queries are named
-    by the ids of their data, or by row numbers if it has none; text queries by their text.
+    by the ids of their data, or by row numbers if it has none; text queries by their text. Where
+    there is a calibration, each match has its precision: how likely it is similar to its query.
     """
-    from kinhash.cli import answers, inputs, reranking
+    from kinhash.cli import answers, beside, inputs, precision, reranking
     from kinhash.cli import queries as reading
     from kinhash.cli.data import load_data
 
-    options.check_one_of({"--radius": radius, "--top-k": k})
+    options.check_one_of({"--radius": radius, "--min-precision": min_precision, "--top-k": k})
+    precision.check_options(min_precision, similar_share)
+    beside.check_options(show, table)
     source = reading.Source(
         queries, query_text or None, query_codes, column, model, modality, like or None
     )
@@ -172,20 +215,41 @@ def search(
     )
     method = None if model is None else inputs.load_fitting_model(model, modality)
     index = inputs.load_items(items, method)
+    needed = min_precision is not None or similar_share is not None
+    precision.take_calibration(index, items, model, method, needed=needed)
     reranker = reranking.opened(rerank, index, metric=metric, k=k, candidates=candidates, root=root)
     asked = reading.asked(source, method, index, reranker, read=read, ids=ids, n_threads=threads)
-    found = _found(index, asked, reranker, radius=radius, k=k, order=order.value, n_threads=threads)
-    answers.show(found, asked, limit, output)
+    share = precision.share_of(index, asked.codes[asked.is_known], similar_share)
+    if min_precision is not None:
+        n_queries = int(asked.is_known.sum())
+        given = similar_share is not None
+        precision.tell(index, min_precision, share, given=given, n_queries=n_queries)
+    reach = Reach(radius, min_precision, k, order.value)
+    found = _found(index, asked, reranker, reach, share, n_threads=threads)
+    limit = answers.limit_of(limit, output)
+    columns = answers.columns_of(asked, is_rated=index.calibration is not None)
+    more = beside.read(
+        show, table, found, limit=limit, ids=ids, delimiter=delimiter, taken=["query", *columns]
+    )
+    answers.show(found, asked, columns, more, limit=limit, output=output)
+
+
+class Reach(NamedTuple):
+    """How far a search goes, by one of the first three, and in which order."""
+
+    radius: int | None
+    min_precision: float | None
+    k: int | None
+    order: "Order"
 
 
 def _found(
     index: "HammingIndex",
     asked: "Asked",
     reranker: "Reranker | None",
+    reach: Reach,
+    share: float | None,
     *,
-    radius: int | None,
-    k: int | None,
-    order: "Order",
     n_threads: int | None,
 ) -> "list[Matches | Ranked]":
     """Return the matches, a chunk of queries at a time: what shows progress."""
@@ -197,16 +261,24 @@ def _found(
     with progress_bar("Searching") as report:
         for start in range(0, len(queries), CHUNK_QUERIES):
             chunk = queries[start : start + CHUNK_QUERIES]
-            if radius is not None:
+            if reach.k is None:
                 matches = index.search_radius(
-                    chunk, radius, sort=True, order=order, n_threads=n_threads
+                    chunk,
+                    reach.radius,
+                    min_precision=reach.min_precision,
+                    similar_share=None if reach.min_precision is None else share,
+                    sort=True,
+                    order=reach.order,
+                    n_threads=n_threads,
                 )
             else:
-                n = reranker.n_candidates if reranker else (k or 0) + n_own
-                matches = index.search_top_k(chunk, n, order=order, n_threads=n_threads)
+                n = reranker.n_candidates if reranker else reach.k + n_own
+                matches = index.search_top_k(chunk, n, order=reach.order, n_threads=n_threads)
+            if index.calibration is not None:
+                matches = index.with_precision(matches, similar_share=share)
             if asked.own is not None:
                 own = asked.own[start : start + CHUNK_QUERIES]
-                found.append(without_own(matches, own, k))
+                found.append(without_own(matches, own, reach.k))
             elif reranker is None:
                 found.append(matches)
             else:

@@ -135,6 +135,18 @@ def train(
     text: options.Text = None,
     delimiter: options.Delimiter = None,
     root: options.Root = None,
+    calibration_folds: Annotated[
+        int | None,
+        typer.Option(
+            "--calibration-folds",
+            "--n-folds",
+            metavar="N",
+            min=2,
+            help="Learn N times more, each time without a part of the rows, to tell how sure "
+            "answers are; for methods other than sparsehash, or few rows.",
+            show_default=False,
+        ),
+    ] = None,
     force: options.Force = False,
     _debug: options.Debug = False,
 ) -> None:
@@ -191,7 +203,27 @@ def train(
             with_ids=False,
         )
         more = _unlabelled_vectors(model, unlabelled, found)
-    _fit_and_save(model, dataset, _chosen(data, rows), out, more)
+    if calibration_folds is not None:
+        _check_calibrated(model, dataset)
+    _fit_and_save(
+        model, dataset, _chosen(data, rows), out, more, calibration_folds=calibration_folds
+    )
+
+
+def _check_calibrated(model: "AnyMethod", dataset: "Dataset") -> None:
+    from kinhash.errors import InvalidInputError
+    from kinhash.methods import HashMethod
+
+    if not isinstance(model, HashMethod):
+        raise InvalidInputError(
+            f"--calibration-folds is for codes of one kind of vectors, and {model.name} learns "
+            "from several modalities. Leave it out."
+        )
+    if dataset.labels is None:
+        raise InvalidInputError(
+            f"--calibration-folds needs labels, which {dataset.name} has not: name them with "
+            "--labels."
+        )
 
 
 def _check_unlabelled(model: "AnyMethod", data: str, unlabelled: str) -> None:
@@ -238,10 +270,13 @@ def _fit_and_save(
     rows: options.Rows,
     out: Path,
     unlabelled: "Vectors | None",
+    *,
+    calibration_folds: int | None,
 ) -> None:
     from kinhash.cli.messages import note
+    from kinhash.datasets.dataset import vectors_of
     from kinhash.evaluation.fitting import codes_of_some, fit_rows
-    from kinhash.methods import MultimodalMethod
+    from kinhash.methods import HashMethod, MultimodalMethod
 
     chosen, which = _training_rows(model, dataset, rows)
     note(f"Training {model.name} on {dataset.name}: {which}.")
@@ -253,6 +288,9 @@ def _fit_and_save(
     start = time.perf_counter()
     with _progress(model):
         fit_rows(model, dataset, chosen, unlabelled=unlabelled)
+        if calibration_folds is not None and isinstance(model, HashMethod):
+            labels = None if dataset.labels is None else dataset.labels[chosen]
+            model.calibrate(vectors_of(dataset)[chosen], labels, n_folds=calibration_folds)
     codes = codes_of_some(model, dataset, chosen, most=MAX_SHOWN_ROWS)
     seconds = time.perf_counter() - start
     model.save(out)

@@ -18,7 +18,7 @@ from kinhash.arguments import (
     default_threads,
 )
 from kinhash.arrays import Array, Integers
-from kinhash.calibration import Calibration, Cut
+from kinhash.calibration import Calibration, Cut, Observation
 from kinhash.codes import ORDERS, Codes, Order
 from kinhash.errors import InvalidInputError, SearchTimeout
 from kinhash.ids import Texts, as_ids, as_new_ids, check_distinct, is_integer
@@ -457,6 +457,23 @@ class HammingIndex:
             )
         calibration = precision.needed(self._calibration)
         return precision.rated(matches, calibration, self._share(calibration, similar_share))
+
+    def observe(self, queries: Codes | None = None) -> Observation:
+        """Return what distances say: the share of similar pairs, and how far they have drifted.
+
+        Args:
+            queries: Of these to the items; by default between the items. A search that is given
+                no `similar_share` takes the latter, so that its answers to a query do not depend
+                on the others. Where queries are unlike the items, tell it the former.
+
+        Raises:
+            InvalidInputError: There is no calibration, `queries` differ in length, or there are
+                fewer than two items or no queries.
+        """
+        calibration = precision.needed(self._calibration)
+        if queries is not None:
+            self._check_codes(queries, "`queries`")
+        return precision.observed(self._state, calibration, self._kind, queries)
 
     def _cut(self, min_precision: float, similar_share: float | None) -> tuple[Cut, float]:
         calibration = precision.needed(self._calibration)

@@ -82,6 +82,22 @@ def similar_share(state: State, calibration: Calibration, kind: tuple[int, int, 
     return seen.observation.similar_share
 
 
+def observed(
+    state: State, calibration: Calibration, kind: tuple[int, int, bool], queries: Codes | None
+) -> Observation:
+    """Return what the distances between the items say, or those of queries to the items.
+
+    Raises:
+        InvalidInputError: There are too few items or queries to make a pair.
+    """
+    if state.n_items < 2:
+        raise InvalidInputError(f"The index must hold two items or more, it has {state.n_items}.")
+    items = sampled(state, kind)
+    if queries is None:
+        return calibration.observe(items)
+    return calibration.observe(queries, items)
+
+
 def sampled(state: State, kind: tuple[int, int, bool]) -> Codes:
     """Return the codes of some items, drawn by their ids: the same however the index was made."""
     wanted = min(1.0, 2 * N_SAMPLED / state.n_items)

@@ -21,6 +21,7 @@ from kinhash.codes import Codes
 from kinhash.encoders import Encoder, check_finite, is_sparse, restored_encoder
 from kinhash.encoders.frames import as_vectors
 from kinhash.errors import FormatError, InvalidInputError, NotFittedError
+from kinhash.methods.folds import cross_calibration
 from kinhash.pairs import Pairs
 
 # What the header of every model has.
@@ -188,17 +189,27 @@ class HashMethod(TransformerMixin, Model):
         return scipy.sparse.csr_matrix(self.encode(X).to_dense())
 
     def calibrate(
-        self, X: Vectors, y: Labels | None = None, *, pairs: Pairs | None = None, seed: int = 0
+        self,
+        X: Vectors,
+        y: Labels | None = None,
+        *,
+        pairs: Pairs | None = None,
+        n_folds: int | None = None,
+        seed: int = 0,
     ) -> Self:
         """Set `calibration_` from rows that `fit` has not seen; returns self.
 
-        Rows that it has learned from would promise too much.
+        Rows that it has learned from would promise too much. If there are no others, `n_folds`
+        makes do with these: the method is fitted again that often, each time without a part of
+        them, which is what it is then calibrated with.
 
         Args:
             X: `(n, n_features)` vectors.
             y: `(n,)` labels, or an `(n, n_tags)` matrix of 0 and 1 (similar: a tag in common).
             pairs: Pairs of rows, instead of `y`.
-            seed: Draws rows where there are more than 3,000.
+            n_folds: Parts of rows that `fit` has seen, 2 or more; with `y`. By default none: the
+                rows are new.
+            seed: Draws rows where there are more than 3,000, and the parts.
 
         Raises:
             NotFittedError: `fit` has not been called.
@@ -206,6 +217,14 @@ class HashMethod(TransformerMixin, Model):
         """
         if (y is None) == (pairs is None):
             raise InvalidInputError("Give either `y` or `pairs` to calibrate with.")
+        if n_folds is not None:
+            if y is None:
+                raise InvalidInputError("`n_folds` goes with `y`, which is None.")
+            self._check_fitted()
+            self.calibration_ = cross_calibration(
+                self, self._checked(X, reset=False), y, n_folds=n_folds, seed=seed
+            )
+            return self
         similar: Any = y if pairs is None else pairs
         self.calibration_ = Calibration.from_codes(
             self.encode(X), similar, seed=seed, made_by=self.encoder_.fingerprint

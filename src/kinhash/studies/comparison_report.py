@@ -111,6 +111,15 @@ def sections(compared: Sequence[Compared], data: Dataset, folder: Path | None) -
         plots.plot_active_counts({one.name: one.figures["active"] for one in last}, lengths[0]),
         "How many bits of the codes of the database are active.",
     )
+    told = {one.name: one.figures["reliability"] for one in last if one.figures.get("reliability")}
+    if told:
+        add(
+            "reliability",
+            f"How sure answers are, {lengths[0]} bits",
+            plots.plot_reliability(told),
+            "What the calibration of a model promises of all answers as near as that, and what is "
+            "got among rows that it has not learned from. Bars: 95 % intervals of the promise.",
+        )
     if data.images is not None:
         for one in last:
             plate = _plate(one, data)

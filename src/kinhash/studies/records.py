@@ -19,6 +19,7 @@ import numpy as np
 
 from kinhash import record_file, storage
 from kinhash.arrays import Array
+from kinhash.calibration import Calibration
 from kinhash.codes import Codes, Order
 from kinhash.datasets import Dataset, Split
 from kinhash.errors import ConstantColumnWarning, unknown_name
@@ -32,6 +33,7 @@ from kinhash.evaluation.protocol import (
     evaluate_raw,
     unseen_class_splits,
 )
+from kinhash.evaluation.reliability import reliability
 from kinhash.index.hamming import HammingIndex
 from kinhash.methods import METHODS
 from kinhash.metrics import (
@@ -194,14 +196,19 @@ def _evaluated(
             order=order,
             unlabelled=settings.get(UNLABELLED) == "database",
         )
-    made = {
+    made: Record = {
         "metrics": found.metrics,
         "split_hash": found.split_hash,
         "fit_seconds": round(found.fit_seconds, 2),
         "stored_bits": _stored_bits(found.database_codes),
         "parameters": _parameters(method, settings),
     }
-    return made | ({"figures": _figures(part, found, order)} if figures else {})
+    if figures:
+        made["figures"] = _figures(part, found, order)
+        calibration = getattr(method, "calibration_", None)
+        if calibration is not None:
+            made["figures"]["reliability"] = _reliability(calibration, part, found)
+    return made
 
 
 def _without_labels(
@@ -339,6 +346,21 @@ def _figures(part: Split, found: Evaluation, order: Order) -> Record:
         "queries": part.query[positions].tolist(),
         "neighbours": [part.database[ids].tolist() for ids, _ in nearest],
     }
+
+
+def _reliability(calibration: Calibration, part: Split, found: Evaluation) -> list[Record]:
+    """Return what was promised and got, among items that were not learned from."""
+    new = np.flatnonzero(~np.isin(part.database, part.train))
+    if len(new) < 2:
+        return []
+    rows = reliability(
+        calibration,
+        found.query_codes,
+        found.query_labels,
+        found.database_codes[new],
+        found.database_labels[new],
+    )
+    return [{key: round(value, 5) for key, value in row.items()} for row in rows]
 
 
 def plate_queries(labels: Array) -> list[int]:

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from typing import Any
 
 from kinhash.show import plots
 from kinhash.show.html import Fact, Section, write_report
@@ -50,11 +51,27 @@ def _sections(found: Tuned) -> list[Section]:
             rows=shown_front(found, len(found.front)),
         )
     ]
+    promises = _promises(found)
+    if promises:
+        sections.append(
+            Section(
+                "How sure answers are",
+                image=plots.data_uri(plots.plot_reliability(promises)),
+                caption="What the calibration promises of all answers as near as that, and what is "
+                "got among rows that were left out. Bars: 95 % intervals of the promise.",
+            )
+        )
     if found.growth is not None:
         rows = growth_rows(found.growth)
         sections.append(Section("As the collection grows", rows=rows, note=_GROWTH))
     sections.append(Section("All that was tried", rows=[row(point) for point in found.points]))
     return sections
+
+
+def _promises(found: Tuned) -> dict[str, Any]:
+    """Return what was promised and got, of the chosen settings; of none without a calibration."""
+    rows = found.chosen.record.get("reliability")
+    return {name_of(found.chosen.settings): rows} if rows else {}
 
 
 def _reached(points: Sequence[Point]) -> list[plots.Reached]:

@@ -12,8 +12,10 @@ import numpy as np
 
 from kinhash import storage
 from kinhash.arrays import Array, Integers
+from kinhash.calibration import Calibration
 from kinhash.codes import Codes
 from kinhash.errors import ConstantColumnWarning, InvalidInputError
+from kinhash.evaluation.reliability import reliability
 from kinhash.methods import METHODS, HashMethod
 from kinhash.metrics import evaluate_codes, evaluate_neighbours, true_neighbours
 from kinhash.record_file import Record
@@ -105,11 +107,15 @@ def trial(rows: Rows, share: float, settings: Settings, radii: Sequence[int]) ->
         InvalidInputError: The method refuses the rows.
     """
     used, start, found = rows.part(share), time.perf_counter(), []
+    promises: list[Record] = []
     for fit, left_out in used.folds():
         method = fitted(settings, used, fit)
         asked = left_out[:MOST_SEARCHED]
         labels = None if used.labels is None else used.labels[asked]
         found.append(measured(method, used.vectors[asked], labels, radii))
+        if labels is not None and method.calibration_ is not None:
+            # Each fold has a calibration of its own: the last one stands for them.
+            promises = _promises(method.calibration_, method.encode(used.vectors[asked]), labels)
     names = [name for name in found[0] if all(name in fold for fold in found)]
     means = {name: float(np.mean([fold[name] for fold in found])) for name in names}
     spread = {name: float(np.std([fold[name] for fold in found])) for name in names}
@@ -121,9 +127,17 @@ def trial(rows: Rows, share: float, settings: Settings, radii: Sequence[int]) ->
         "seed": rows.seed,
         "measures": means,
         "spread": spread,
+        **({"reliability": promises} if promises else {}),
         "seconds": round(time.perf_counter() - start, 2),
         "kinhash": storage.VERSION,
     }
+
+
+def _promises(calibration: Calibration, codes: Codes, labels: Array) -> list[Record]:
+    """Return what was promised and got where rows that were left out search one another."""
+    own = np.arange(min(len(codes), MOST_QUERIES))
+    rows = reliability(calibration, codes[own], labels[own], codes, labels, own=own)
+    return [{key: round(value, 5) for key, value in row.items()} for row in rows]
 
 
 def is_trial(record: Record, radii: Sequence[int]) -> bool:

@@ -81,6 +81,26 @@ def open_items(
     return array_items("array", "the array", [array], wanted)
 
 
+def open_source(path: Path, delimiter: str | None = None) -> Source:
+    """Return the table in a file or a folder of parts, whatever its columns are.
+
+    Raises:
+        InvalidInputError: There is no such file, or it holds arrays.
+    """
+    if path.is_dir():
+        paths = part_files(path)
+        for part in paths:
+            _check_is_table(part, _checked_ending(part, delimiter))
+        return folder_source(path, paths, lambda part: _source(part, delimiter))
+    _check_is_table(path, _checked_ending(path, delimiter))
+    return _source(path, delimiter)
+
+
+def _check_is_table(path: Path, suffix: str) -> None:
+    if suffix in {".npz", ".npy"}:
+        raise InvalidInputError(f"{path} must be a table with named columns, got arrays.")
+
+
 def ending(path: Path) -> str | None:
     """Return which of `SUFFIXES` a path ends in, with or without .gz; None if in none.
 

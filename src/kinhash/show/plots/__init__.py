@@ -12,6 +12,7 @@ from kinhash.show.plots.curves import (
 from kinhash.show.plots.files import data_uri, save_figure
 from kinhash.show.plots.fronts import Reached, plot_front
 from kinhash.show.plots.pictures import Found, plot_methods_apart, plot_neighbours
+from kinhash.show.plots.reliability import plot_reliability
 from kinhash.show.plots.words import plot_pictures_of_words, plot_words_of_pictures
 
 __all__ = [
@@ -32,6 +33,7 @@ __all__ = [
     "plot_precision_against_radius",
     "plot_precision_recall",
     "plot_recall_against_radius",
+    "plot_reliability",
     "plot_trade_off",
     "plot_words_of_pictures",
     "save_figure",
