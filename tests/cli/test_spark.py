@@ -236,7 +236,7 @@ def test_it_runs_as_a_plain_command(spark_installed, model, parquet):
     )
     assert (done.returncode, done.stdout) == (0, "")
     assert done.stderr.splitlines()[-1] == "Wrote ./codes: 120 rows."
-    assert "ERROR" not in done.stderr
+    assert "error:" not in done.stderr
     assert rows("codes").num_rows == 120
 
 
