@@ -7,6 +7,7 @@ import shutil
 import socket
 import subprocess
 import tempfile
+import time
 import warnings
 from pathlib import Path
 
@@ -163,6 +164,46 @@ def spark(spark_installed, tmp_path_factory):
     started.sparkContext.setLogLevel("OFF")  # failures are under test, too
     yield started
     started.stop()
+
+
+@pytest.fixture(scope="session")
+def spark_cluster(spark_installed, tmp_path_factory):
+    """Start a standalone master of Spark and two workers on loopback; give the master's URL."""
+    folder = tmp_path_factory.mktemp("spark-cluster")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    url = f"spark://127.0.0.1:{port}"
+    where = ("--host", "127.0.0.1", "--webui-port", "0")
+    worker = ("worker.Worker", *where, "--cores", "1", "--memory", "1g", "--work-dir", folder, url)
+    with contextlib.ExitStack() as stack:
+        master = ("master.Master", *where, "--port", str(port))
+        stack.enter_context(spark_daemon(folder / "master", "I have been elected leader", *master))
+        for name in ("first", "second"):
+            registered = "Successfully registered with master"
+            stack.enter_context(spark_daemon(folder / name, registered, *worker))
+        yield url
+
+
+@contextlib.contextmanager
+def spark_daemon(log, ready, name, *words):
+    """Run a master or a worker until the block is over, which starts when its log says so."""
+    import pyspark
+
+    program = Path(pyspark.__file__).parent / "bin" / "spark-class"
+    command = [program, f"org.apache.spark.deploy.{name}", *map(str, words)]
+    with log.open("w") as out:
+        daemon = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=out)
+    try:
+        for _ in range(600):
+            if ready in log.read_text() or daemon.poll() is not None:
+                break
+            time.sleep(0.1)
+        assert ready in log.read_text(), log.read_text()
+        yield
+    finally:
+        daemon.terminate()
+        daemon.wait(30)
 
 
 @pytest.fixture(scope="session")

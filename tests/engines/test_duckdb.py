@@ -249,3 +249,124 @@ def test_a_file_encoded_elsewhere_says_its_lengths(connection, rng, tmp_path):
     found = engine.radius_join(connection, tmp_path / "codes.parquet", radius=1, pairs="items")
     pairs = near(model.encode(X), model.encode(X), 1)
     assert set(found.fetchall()) == {pair for pair in pairs if pair[0] < pair[1]}
+
+
+# Groups of files
+
+
+def written(path):
+    found = pq.read_table(path)
+    assert found.column_names == ["id", "group", "representative", "keep", "distance"]
+    return {name: found[name].to_numpy() for name in found.column_names}
+
+
+def check_groups(path, groups):
+    assert len(groups) > 3
+    for name, values in written(path).items():
+        assert np.array_equal(values, getattr(groups, name)), name
+
+
+@pytest.mark.parametrize("radius", [0, 2])
+@pytest.mark.parametrize("linkage", ["star", "connected"])
+def test_groups_of_files_are_those_of_one_process(codes, rng, tmp_path, radius, linkage):
+    ids = rng.permutation(1000)[:200]
+    (tmp_path / "items").mkdir()
+    write(codes[:120], tmp_path / "items" / "1.parquet", ids[:120])
+    write(codes[120:], tmp_path / "items" / "2.parquet", ids[120:])
+    options = {"radius": radius, "linkage": linkage, "memory_limit": "200MB", "n_threads": 1}
+    found = engine.group_files(tmp_path / "items", tmp_path / "groups.parquet", **options)
+    groups = HammingIndex(codes, ids).duplicates(radius, linkage=linkage)
+    check_groups(tmp_path / "groups.parquet", groups)
+    assert found == engine.GroupedFiles(200, len(groups), groups.n_items)
+
+
+def test_rows_without_ids_are_numbered_over_all_files(codes, tmp_path):
+    (tmp_path / "items").mkdir()
+    for i in range(3):  # ids that start anew: not those to group by
+        write(codes[80 * i : 80 * i + 80], tmp_path / "items" / f"{i}.parquet")
+    engine.group_files(tmp_path / "items", tmp_path / "groups.parquet", id=None, radius=1)
+    check_groups(tmp_path / "groups.parquet", HammingIndex(codes).duplicates(1))
+
+
+@pytest.mark.parametrize("id_column", ["id", None])
+def test_vectors_are_encoded_on_the_way(rng, tmp_path, id_column):
+    X = rng.normal(size=(300, 8)).astype(np.float32)[rng.integers(0, 60, 300)]
+    model = LSH(n_bits=70, seed=0).fit(X)
+    ids = np.arange(300)[::-1] * 3 if id_column else np.arange(300)
+    pq.write_table(pa.table({"id": ids, "e": list(X), "price": X[:, 0]}), tmp_path / "x.parquet")
+    told = []
+    found = engine.group_files(
+        tmp_path / "x.parquet",
+        tmp_path / "groups.parquet",
+        model=model,
+        vector="e",
+        id=id_column,
+        folder=tmp_path,
+        report=lambda *words: told.append(words),
+    )
+    groups = HammingIndex(model.encode(X), ids).duplicates(0)
+    check_groups(tmp_path / "groups.parquet", groups)
+    rows = found.n_members
+    assert told == [(300, 300, "rows encoded"), (rows, rows, "rows written")]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["groups.parquet", "x.parquet"]
+
+
+def test_string_ids_and_no_groups_at_all(tmp_path):
+    write(Codes.from_dense([[1, 0], [0, 1], [1, 0]]), tmp_path / "a.parquet", ["c", "b", "a"])
+    engine.group_files(tmp_path / "a.parquet", tmp_path / "groups.parquet")
+    found = written(tmp_path / "groups.parquet")
+    assert (found["id"].tolist(), found["representative"].tolist()) == (["a", "c"], ["a", "a"])
+    write(Codes.from_dense(np.eye(5)), tmp_path / "b.parquet")
+    found = engine.group_files(tmp_path / "b.parquet", tmp_path / "groups.parquet")
+    assert (found.n_items, found.n_groups, found.n_members) == (5, 0, 0)
+    assert len(written(tmp_path / "groups.parquet")["id"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "message"),
+    [
+        ({"id": [1, 2, 1]}, {}, "`id` in .*items.parquet holds 1 more than once"),
+        ({"id": [1, None, 3]}, {}, "`id` in .* must not be null, but is in 1 of its rows"),
+        ({"id": [1.5, 2, 3]}, {}, "`id` in .* must hold integers or strings, got DOUBLE"),
+        ({"w0": [1, None, None]}, {}, "`w0` in .* must not be null, but is in 2 of its rows"),
+        ({"w0": [1.5, 2, 3]}, {}, "`w0` in .* must be a BIGINT, got DOUBLE"),
+        ({}, {"id": "sku"}, "`id` 'sku' is no column. The columns: id, w0"),
+        ({}, {"radius": -1}, "`radius` must be an integer of at least 0"),
+        ({}, {"linkage": "stars"}, "Unknown linkage 'stars'"),
+        ({}, {"layout": Layout(1)}, "must hold codes of .*n_bits=1.*, but 2 of its rows"),
+        ({}, {"memory_limit": "much"}, "DuckDB: "),
+        ({}, {"folder": "/nowhere"}, "`folder` /nowhere must be a folder that can be written"),
+        ({}, {"model": LSH(n_bits=3)}, "LSH is not fitted yet"),
+    ],
+)
+def test_files_that_cannot_be_grouped_leave_no_output(tmp_path, change, options, message):
+    columns = {"id": [1, 2, 3], "w0": [1, 2, 3]} | change
+    pq.write_table(pa.table(columns), tmp_path / "items.parquet")
+    with pytest.raises((InvalidInputError, NotFittedError), match=message):
+        engine.group_files(tmp_path / "items.parquet", tmp_path / "groups.parquet", **options)
+    assert [path.name for path in tmp_path.iterdir()] == ["items.parquet"]
+
+
+LIMITED = """
+import resource, sys
+from kinhash.engines.duckdb import group_files
+
+found = group_files(*sys.argv[1:3], radius=1, memory_limit="200MB", n_threads=1, folder=sys.argv[3])
+print(found.n_items, found.n_groups, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+@pytest.mark.slow
+def test_a_file_larger_than_the_limit_is_grouped_under_it(tmp_path, rng):
+    words = np.uint64(1) << rng.integers(0, 64, (1_500_000, 5), dtype=np.uint64)
+    codes = Codes(np.bitwise_or.reduce(words, axis=1)[:, None], 64)
+    write(codes, tmp_path / "items.parquet")
+    call = (sys.executable, "-c", LIMITED, tmp_path / "items.parquet", tmp_path / "groups.parquet")
+    done = subprocess.run((*call, tmp_path), capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    n_items, n_groups, kilobytes = map(int, done.stdout.split())
+    expected = HammingIndex(codes).duplicates(1)
+    assert (n_items, n_groups) == (1_500_000, len(expected))
+    check_groups(tmp_path / "groups.parquet", expected)
+    assert kilobytes < 700 * 1024  # Python and its libraries among them
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["groups.parquet", "items.parquet"]

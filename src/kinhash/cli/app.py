@@ -2,11 +2,12 @@
 
 import os
 from collections.abc import Callable
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
-from kinhash.cli import options
+from kinhash.cli import options, spark
 from kinhash.cli.add import add
 from kinhash.cli.compare import compare
 from kinhash.cli.demo import demo
@@ -44,8 +45,20 @@ EXAMPLES: dict[Callable[..., None], str] = {
 }
 """Each command, in the order of `kinhash --help`, and the example that ends its help."""
 
+_ORDER = [command.__name__ for command in EXAMPLES]
+_ORDER.insert(_ORDER.index("info"), "spark")
+
+
+class _InOrder(TyperGroup):
+    """Commands in the order of help, where Typer would put groups of commands first."""
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ANN401 - click's, which may be Typer's own
+        return sorted(super().list_commands(ctx), key=_ORDER.index)
+
+
 # Plain help instead of Rich's panels: half the time to start, and examples that can be pasted.
-app = typer.Typer(name="kinhash", rich_markup_mode=None)
+app = typer.Typer(name="kinhash", cls=_InOrder, rich_markup_mode=None)
+app.add_typer(spark.app)
 for _command, _example in EXAMPLES.items():
     app.command(epilog=f"\b\nExample:\n  {_example}")(_command)
 

@@ -16,6 +16,10 @@ _OTHERWISE: dict[str, dict[str, str]] = {
     "tune": {"X": "DATA", "y": "--labels"},
     "compare": {"X": "DATA", "y": "--labels", "n_bits": "--bits"},
     "sql": {"id": "--id", "items": "--left"},
+    "spark encode": {"df": "DATA", "vector": "--features"},
+    "spark join": {"left": "LEFT", "right": "RIGHT", "id": "--id"},
+    "spark dedup": {"df": "ITEMS", "id": "--id"},
+    "spark evaluate": {"queries": "QUERIES", "items": "ITEMS", "layout": "--n-bits"},
 }
 """By command: arguments of the library that the command's options call something else."""
 
@@ -48,7 +52,8 @@ def in_options(message: str, words: Sequence[str]) -> str:
         >>> in_options("`n_bits` must be at least 1, got 0.", ["train", "x.npz", "--bits", "0"])
         '--bits must be at least 1, got 0.'
     """
-    command = next((word for word in words if not word.startswith("-")), "")
+    plain = [word for word in words if not word.startswith("-")]
+    command = " ".join(plain[: 2 if plain[:1] == ["spark"] else 1])
     table = _table(command, words)
     if not table:
         return message
@@ -71,17 +76,14 @@ def _set(found: re.Match[str], table: Mapping[str, str]) -> str:
 
 def _table(command: str, words: Sequence[str]) -> dict[str, str]:
     """Return the option for each argument of the library that the command can set."""
-    import typer
-
-    from kinhash.cli.app import app
     from kinhash.methods import Nested
 
-    commands: Mapping[str, Any] = typer.main.get_command(app).commands  # type: ignore[attr-defined]
-    if command not in commands:
+    parameters = _parameters_of(command)
+    if parameters is None:
         return {}
     typed = {word.partition("=")[0] for word in words}
     table = {}
-    for parameter in commands[command].params:
+    for parameter in parameters:
         if parameter.param_type_name == "option":
             known = [name for name in parameter.opts if name in typed]
             table[parameter.name] = (known or parameter.opts)[0]
@@ -100,6 +102,18 @@ def _table(command: str, words: Sequence[str]) -> dict[str, str]:
     if "features" in table:
         table["vectors"] = "--rerank" if "--rerank" in typed else table["features"]
     return table
+
+
+def _parameters_of(command: str) -> Sequence[Any] | None:
+    """Return what click knows of a command's options; None if there is no such command."""
+    import typer
+
+    from kinhash.cli.app import app
+
+    found: Any = typer.main.get_command(app)
+    for name in command.split(" "):
+        found = getattr(found, "commands", {}).get(name)
+    return None if found is None else found.params
 
 
 def _parameters() -> dict[str, str]:

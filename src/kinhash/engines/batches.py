@@ -18,6 +18,7 @@ from kinhash.encoders.vectors import check_finite
 from kinhash.engines.layout import Layout
 from kinhash.errors import InvalidInputError, NotFittedError
 from kinhash.index.hamming import HammingIndex
+from kinhash.progress import Report, silent
 from kinhash.storage import atomic, check_is_file
 
 # pyarrow has no types
@@ -128,6 +129,7 @@ def encode_parquet(
     keep: Sequence[str] | None = None,
     n_threads: int | None = None,
     batch_rows: int = BATCH_ROWS,
+    report: Report = silent,
 ) -> int:
     """Write a Parquet file's rows with their codes in place of vectors; return how many.
 
@@ -141,6 +143,7 @@ def encode_parquet(
         keep: The columns that stay, in this order; by default all but the vectors.
         n_threads: Threads to use; all cores by default.
         batch_rows: How many rows are held at a time.
+        report: Told how many of how many rows are done.
 
     Raises:
         InvalidInputError: As `encode_batches`; or a file cannot be read or written.
@@ -158,11 +161,12 @@ def encode_parquet(
     kept = encoded.names[: -len(Layout.of(encoder).columns)]
     columns = [schema.field(name) for name in dict.fromkeys([*kept, *vectors])]
     batches = _batches(paths, columns, batch_rows)
-    n_rows = 0
+    n_rows, n_all = 0, _n_rows(paths)
     with atomic(out) as part, pq.ParquetWriter(part, encoded) as writer:
         for batch in _encoded(encoder, batches, vectors, kept, n_threads):
             writer.write_batch(batch)
             n_rows += batch.num_rows
+            report(n_rows, n_all, "rows encoded")
     return n_rows
 
 
@@ -305,6 +309,15 @@ def _opened(path: Path) -> Iterator[Any]:
             yield file
     except (pa.ArrowException, OSError) as error:
         raise InvalidInputError(f"{path} cannot be read: {tables.first_line(error)}.") from error
+
+
+def _n_rows(paths: Sequence[Path]) -> int:
+    """Return how many rows files have."""
+    n_rows = 0
+    for path in paths:
+        with _opened(path) as file:
+            n_rows += file.metadata.num_rows
+    return n_rows
 
 
 def _batches(paths: Sequence[Path], columns: Sequence[Any], n_rows: int) -> Iterator[ArrowBatch]:

@@ -8,6 +8,7 @@ them will do. Needs duckdb and pyarrow (the extra `duckdb`).
 import contextlib
 import dataclasses
 import os
+import re
 import secrets
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -27,6 +28,8 @@ from kinhash.engines.versions import check_version
 from kinhash.errors import InvalidInputError, MissingExtraError
 from kinhash.index.hamming import HammingIndex
 from kinhash.linkage import LINKAGES, Linkage, warn_if_large
+from kinhash.progress import Report, silent
+from kinhash.storage import atomic
 
 Connection = Any  # duckdb.DuckDBPyConnection; duckdb is an extra, and types must not need it
 Relation = Any  # duckdb.DuckDBPyRelation
@@ -244,6 +247,174 @@ def group_duplicates(
     warn_if_large(np.array([largest]), n_items)
     with _told():
         return connection.sql(f"SELECT * FROM {groups} ORDER BY group_id, keep DESC, id")
+
+
+@dataclasses.dataclass(frozen=True)
+class GroupedFiles:
+    """What `group_files` has written.
+
+    Args:
+        n_items: How many rows there were.
+        n_groups: How many groups of two or more.
+        n_members: How many rows these have: those of the file.
+    """
+
+    n_items: int
+    n_groups: int
+    n_members: int
+
+
+def group_files(
+    source: Source,
+    out: Source,
+    *,
+    model: object | None = None,
+    vector: str | Sequence[str] = "embedding",
+    radius: int = 0,
+    linkage: Linkage = "star",
+    id: str | None = "id",  # noqa: A002 - the column's name
+    layout: Layout | None = None,
+    memory_limit: str | None = None,
+    folder: str | os.PathLike[str] | None = None,
+    n_threads: int | None = None,
+    report: Report = silent,
+) -> GroupedFiles:
+    """Write the groups of Parquet files that need not fit memory; the groups of one process.
+
+    The rows and columns are those of `kinhash.linkage.Groups`: `id`, `group` (0, 1, ... in the
+    order of their lowest ids), `representative`, `keep`, `distance`; representatives first. Ids
+    that are strings have the order of their letters.
+
+    Args:
+        source: A Parquet file, or a folder of them: of codes, or with `model` of vectors.
+        out: The Parquet file to write; it appears whole or not at all.
+        model: A fitted model of one modality, or an encoder.
+        vector: With a model: the column of lists with the vectors, or several columns of numbers.
+        radius: Largest distance of a link; 0 means equal buckets.
+        linkage: "star" or "connected", as in `group_duplicates`.
+        id: The column of ids, integers or strings, all different; None: the numbers of the rows.
+        layout: Without a model: how codes lie, by default as files say or as fits the columns.
+        memory_limit: DuckDB's, such as "4GB"; by default most of the machine's memory. Encoding
+            holds some batches of 65,536 vectors besides.
+        folder: Where DuckDB spills to, and where codes lie in the meantime; by default that of
+            temporary files.
+        n_threads: Threads to use; all cores by default.
+        report: Told how many rows are done: first of those encoded, then of those written.
+
+    Raises:
+        InvalidInputError: A column is missing or of the wrong type, an id is missing or there
+            twice, a vector or a code is null, or memory and disk are too small.
+        NotFittedError: The model is not fitted.
+    """
+    with (
+        tempfile.TemporaryDirectory(prefix="kinhash-", dir=_spill_folder(folder)) as spill,
+        connect(memory_limit=memory_limit, folder=spill, n_threads=n_threads) as connection,
+    ):
+        if model is not None:
+            given, source = source, Path(spill, "codes.parquet")
+            batches.encode_parquet(
+                model,
+                given,
+                source,
+                vector=vector,
+                keep=[] if id is None else [id],
+                n_threads=n_threads,
+                report=report,
+            )
+        known = layout_of_files(source) if layout is None or model is not None else layout
+        items = _items(connection, source, id)
+        groups = group_duplicates(
+            connection, items, radius=radius, linkage=linkage, layout=known, id=id or "id"
+        )
+        n_items = _number(connection, f"SELECT COUNT(*) FROM {items}")
+        n_members = _number(connection, f"SELECT COUNT(*) FROM ({groups.sql_query()})")
+        with _told():
+            reader = _reader(groups, batches.BATCH_ROWS)
+            n_groups = _write_groups(reader, out, n_members, report)
+    return GroupedFiles(n_items, n_groups, n_members)
+
+
+def _spill_folder(folder: str | os.PathLike[str] | None) -> str | None:
+    if folder is not None and not os.access(folder, os.W_OK | os.X_OK):
+        raise InvalidInputError(f"`folder` {folder} must be a folder that can be written to.")
+    return None if folder is None else os.fspath(folder)
+
+
+_IDS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "VARCHAR")
+
+
+def _items(connection: Connection, source: Source, id_column: str | None) -> str:
+    """Return the name of a view of files, whose ids and codes are known and whose ids differ."""
+    files = batches.parquet_files(Path(source))
+    name = f"kinhash_{secrets.token_hex(4)}"
+    if id_column is None:
+        rows, id_column = _numbered(files), "id"
+    else:
+        rows = f"SELECT * FROM {_from(Path(source))}"
+    with _told():
+        connection.execute(f"CREATE TEMPORARY VIEW {name} AS {rows}")
+    opened = _opened(connection, name, id_column)
+    kind = opened.kinds[id_column]
+    if kind not in _IDS:
+        raise InvalidInputError(
+            f"`{id_column}` in {source} must hold integers or strings, got {kind}."
+        )
+    codes = [column for column in opened.kinds if _CODE.fullmatch(column)]
+    for column in (id_column, *codes):
+        n_null = _number(connection, f"SELECT COUNT(*) FROM {name} WHERE {column} IS NULL")
+        if n_null:
+            raise InvalidInputError(
+                f"`{column}` in {source} must not be null, but is in {n_null} of its rows."
+            )
+    with _told():
+        doubled = connection.execute(
+            f"SELECT {id_column} FROM {name} GROUP BY {id_column} HAVING COUNT(*) > 1 "
+            f"ORDER BY {id_column} LIMIT 1"
+        ).fetchall()
+    if doubled:
+        raise InvalidInputError(f"`{id_column}` in {source} holds {doubled[0][0]} more than once.")
+    return name
+
+
+_CODE = re.compile(r"[wr]\d+")  # a column of `Layout`
+
+
+def _numbered(files: Sequence[Path]) -> str:
+    """Return the text of the codes of files, with the numbers of their rows as ids."""
+    import pyarrow.parquet as pq  # noqa: PLC0415 - an extra
+
+    n_before, parts = 0, []
+    for path in files:
+        about = pq.read_metadata(path)
+        names = [name for name in about.schema.names if _CODE.fullmatch(name)]
+        columns = ", ".join([f"file_row_number + {n_before} AS id", *names])
+        quoted = str(path).replace("'", "''")
+        parts.append(f"SELECT {columns} FROM read_parquet('{quoted}', file_row_number = true)")
+        n_before += about.num_rows
+    return " UNION ALL ".join(parts)
+
+
+def _write_groups(reader: Any, out: Source, n_rows: int, report: Report) -> int:  # noqa: ANN401 - untyped
+    """Write groups whose rows follow each other, numbered; return how many they are."""
+    import pyarrow.parquet as pq  # noqa: PLC0415 - an extra
+
+    pa = tables.arrow()
+    kind = reader.schema.field("id").type
+    kinds = (kind, pa.int64(), kind, pa.bool_(), pa.int32())
+    names = ("id", "group", "representative", "keep", "distance")
+    schema = pa.schema(list(zip(names, kinds, strict=True)))
+    n_groups = n_done = 0
+    with atomic(out) as part, pq.ParquetWriter(part, schema) as writer:
+        for batch in reader:
+            # The representative is the first row of each group.
+            group = np.cumsum(batch.column("keep").to_numpy(zero_copy_only=False)) + n_groups - 1
+            columns = {name: batch.column(name) for name in names if name != "group"}
+            columns["group"] = pa.array(group.astype(np.int64))
+            columns["distance"] = columns["distance"].cast(pa.int32())
+            writer.write_batch(pa.record_batch([columns[name] for name in names], schema=schema))
+            n_groups, n_done = int(group[-1]) + 1, n_done + batch.num_rows
+            report(n_done, n_rows, "rows written")
+    return n_groups
 
 
 class _Steps:

@@ -114,9 +114,11 @@ def add(layout: Layout, *, dialect: str = "postgres") -> list[str]:
         f"  FROM kinhash_codes c JOIN kinhash_bits b ON b.stored = 1 AND {has}\n"
         f"  WHERE c.code > {last}\n) x\nORDER BY 1, 2"
     )
+    # PostgreSQL then has the items of a code side by side; SQLite keeps them in the order of ids.
+    order = "c.code, n.id" if dialect == "postgres" else "n.id"
     insert_items = (
         f"INSERT INTO kinhash_items\nSELECT n.id, c.code{ranks}\n"
-        f"FROM kinhash_new n JOIN kinhash_codes c ON {equal}\nORDER BY n.id"
+        f"FROM kinhash_new n JOIN kinhash_codes c ON {equal}\nORDER BY {order}"
     )
     update = (
         "UPDATE kinhash_about SET value = (SELECT COALESCE(MAX(code), 0) FROM kinhash_codes)\n"

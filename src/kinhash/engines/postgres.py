@@ -75,12 +75,21 @@ class _Postgres:
         check_version("PostgreSQL", found, tested=TESTED, oldest=OLDEST)
 
     def run(self, work: Callable[[Statements], Any]) -> Any:  # noqa: ANN401 - of the work
+        def in_transaction() -> Any:  # noqa: ANN401 - of the work
+            with self._connection.transaction():
+                return work(self)
+
+        return self._tried(in_transaction)
+
+    def ask(self, text: str, parameters: Row) -> list[Row]:
+        return list(self._tried(lambda: self.rows(text, parameters)))
+
+    def _tried(self, work: Callable[[], Any]) -> Any:  # noqa: ANN401 - of the work
         for attempt in range(self._attempts):
             try:
                 if self._connection is None or self._connection.closed:
                     self._connection = self._connected()
-                with self._connection.transaction():
-                    return work(self)
+                return work()
             except self._psycopg.OperationalError as error:
                 # A lost connection; what the server says of itself, such as a full disk, is final.
                 lost = self._connection is None or self._connection.closed

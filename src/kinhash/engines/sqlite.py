@@ -60,6 +60,10 @@ class _Sqlite:
             self._connection.commit()
         return done
 
+    def ask(self, text: str, parameters: Row) -> list[Row]:
+        with self._told():
+            return self.rows(text, parameters)
+
     def rows(self, text: str, parameters: Row = ()) -> list[Row]:
         return self._connection.execute(text, parameters).fetchall()
 

@@ -21,12 +21,15 @@ Row = Sequence[Any]
 
 
 class Session(Protocol):
-    """A connection to a database that runs what it is given in one transaction."""
+    """A connection to a database, and work in one transaction of it."""
 
     dialect: str
 
     def run(self, work: Callable[["Statements"], Any]) -> Any:  # noqa: ANN401 - of the work
         """Return what the work returns; if the connection drops, all of it is done again."""
+
+    def ask(self, text: str, parameters: "Row") -> list["Row"]:
+        """Return the rows of one statement that only reads, which needs no transaction."""
 
     def close(self) -> None:
         """Give the connection up."""
@@ -99,7 +102,10 @@ class CodeStore:
         """
         text = lookups.query(self.layout, radius=radius, dialect=self._session.dialect)
         words = np.stack(list(self.layout.arrays(queries).values()), axis=1).tolist()
-        rows = self._session.run(lambda on: [on.rows(text, tuple(code)) for code in words])
+        if len(words) == 1:
+            rows = [self._session.ask(text, tuple(words[0]))]
+        else:
+            rows = self._session.run(lambda on: [on.rows(text, tuple(code)) for code in words])
         offsets = np.cumsum([0, *map(len, rows)])
         found = np.array([row for each in rows for row in each], np.int64)
         columns = found.reshape(-1, 3 if self.layout.n_rank_bits else 2).T

@@ -20,7 +20,7 @@ def test_a_frame_says_how_its_codes_lie_unless_told_otherwise(spark):
 def test_columns_alone_mean_all_their_bits(spark):
     df = spark.createDataFrame([(1, 2, 3)], "w1 bigint, r0 bigint, w0 bigint")
     assert layout_of("df", df) == Layout(192, n_rank_bits=64)
-    with pytest.raises(InvalidInputError, match=r"`layout`, such as kinhash.sql.Layout\(192\)"):
+    with pytest.raises(InvalidInputError, match=r"at most 192\. Give their lengths as `layout`"):
         exact_layout("df", df)
 
 

@@ -67,7 +67,7 @@ def test_queries_without_a_relevant_item_are_told(labelled, clustered):
         (
             {},
             {"layout": None},
-            "`queries` does not say how many bits its codes have. Pass `layout`",
+            "`queries` does not say how many bits its codes have, at most 64. Give",
         ),
         ({}, {"radii": [-1]}, "`radii` must be a sequence of integers of at least 0"),
         ({}, {"order": "random"}, "Unknown order 'random'"),

@@ -5,7 +5,7 @@ import pytest
 
 from kinhash.engines.spark import radius_join, session
 from kinhash.engines.spark.encoding import map_arrow
-from kinhash.engines.spark.session import check_frame, failures, task_cpus
+from kinhash.engines.spark.session import check_frame, failures, opened, task_cpus
 from kinhash.errors import (
     InvalidInputError,
     KinhashError,
@@ -95,3 +95,9 @@ def test_what_fails_in_a_worker_is_told_here(spark, error, kind, message):
         df.collect()
     assert type(caught.value) is kind
     assert "\n" not in str(caught.value)
+
+
+def test_a_running_session_stays_when_a_command_is_over(spark):
+    with opened("local[1]") as found:
+        assert found is spark
+    assert spark.range(3).count() == 3

@@ -53,8 +53,8 @@ def exact_layout(name: str, df: Frame, layout: Layout | None = None) -> Layout:
     found = layout_of(name, df, layout)
     if layout is None and _told({field.name: field for field in df.schema.fields}) is None:
         raise InvalidInputError(
-            f"`{name}` does not say how many bits its codes have. Pass `layout`, such as "
-            f"kinhash.sql.Layout({found.n_bits})."
+            f"`{name}` does not say how many bits its codes have, at most {found.n_bits}. Give "
+            "their lengths as `layout`."
         )
     return found
 

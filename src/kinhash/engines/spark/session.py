@@ -74,6 +74,25 @@ def session(
     return found
 
 
+@contextlib.contextmanager
+def opened(
+    master: str | None = None, *, settings: Mapping[str, str] | None = None
+) -> Iterator[Session]:
+    """Give the running session, or one of our own that stops when the block is over.
+
+    Raises:
+        KinhashError: As `session`.
+    """
+    is_running = pyspark().SparkSession.getActiveSession() is not None
+    found = session(master, settings=settings)
+    try:
+        yield found
+    finally:
+        if not is_running:
+            with contextlib.suppress(Exception):  # what went wrong before says more
+                found.stop()
+
+
 def _own_settings(master: str | None) -> dict[str, str]:
     """Return what a new session needs here, and nothing for one that exists already."""
     is_submitted = "PYSPARK_GATEWAY_PORT" in os.environ
