@@ -1,5 +1,7 @@
 """`deduplicate`: the groups of near-duplicates in a table, or what a table has of another one."""
 
+from typing import Any
+
 import numpy.typing as npt
 
 from kinhash.arguments import check_choice, check_integer, check_number, checked_threads
@@ -18,14 +20,14 @@ from kinhash.progress import Report, silent
 
 
 def deduplicate(
-    data: npt.ArrayLike | Codes,
+    data: Any,  # noqa: ANN401 - whatever the user has
     *,
-    ids: npt.ArrayLike | None = None,
+    ids: npt.ArrayLike | str | None = None,
     similarity: float | None = None,
     radius: int | None = None,
     linkage: Linkage = "star",
-    against: npt.ArrayLike | Codes | None = None,
-    against_ids: npt.ArrayLike | None = None,
+    against: Any = None,  # noqa: ANN401 - as the data
+    against_ids: npt.ArrayLike | str | None = None,
     model: Coder | None = None,
     recall: float = 0.99,
     seed: int = 0,
@@ -39,11 +41,17 @@ def deduplicate(
     estimated on a sample of rows, which are compared with all others. Identical rows are always
     found. Codes, if that is all there is, are near within `radius`, exactly.
 
+    Texts are compared as vectors of their words and letters (`kinhash.features.text_ngrams`);
+    those without a word are in no group. Pictures are compared as codes, their perceptual hashes
+    (`kinhash.features.perceptual_hash`, 144 bits).
+
     Args:
-        data: `(n, n_features)` vectors, which may be memory-mapped float32, float16 or int8; or
-            codes.
-        ids: `(n,)` different integers or strings; row numbers by default.
-        similarity: Least cosine of a pair, in (0, 1].
+        data: `(n, n_features)` vectors, which may be memory-mapped float32, float16 or int8, or a
+            tensor; a table of vectors, as `kinhash.datasets.open_items` takes it; codes; texts, as
+            a list or a column; or pictures, as a list of `pathlib.Path`.
+        ids: `(n,)` different integers or strings, or the name of their column in a table; by
+            default a table's column `id` or `ids`, or else row numbers.
+        similarity: Least cosine of a pair, in (0, 1], of vectors and texts.
         radius: Largest distance of the codes of a pair. Of vectors, codes are those of `model`.
         linkage: "star": items are visited by most neighbours, counted once, then by lowest id;
             each that has no group yet takes its neighbours that have none, so every member is
@@ -61,6 +69,7 @@ def deduplicate(
     Raises:
         InvalidInputError: An argument is out of range, two ids are alike, vectors are not finite,
             or the two tables do not fit each other.
+        MissingExtraError: pyarrow is not installed, for a table, or Pillow, for pictures.
 
     Warns:
         LargeGroupWarning: A group holds more than a hundredth of the items, and more than 10.
@@ -72,15 +81,19 @@ def deduplicate(
         >>> found = deduplicate(X, similarity=0.95)
         >>> found.groups.id.tolist(), found.kept.sum().item()
         ([7, 31], 49)
+        >>> deduplicate(["Red shoes, new", "A hat", "NEW red shoes!"], similarity=0.8).groups[0]
+        array([0, 2])
     """
     limit = _checked_limit(similarity, radius)
     check_choice("linkage", linkage, LINKAGES)
     check_number("recall", recall, 0, 1, open_low=True)
     check_integer("seed", seed, 0)
     wanted = Wanted(limit, float(recall), int(seed), checked_threads("n_threads", n_threads))
-    contents = [Content.of(data, ids, "data")]
+    contents = [Content.of(data, ids, "data", n_threads=n_threads, progress=progress)]
     if against is not None:
-        contents.append(Content.of(against, against_ids, "against"))
+        contents.append(
+            Content.of(against, against_ids, "against", n_threads=n_threads, progress=progress)
+        )
     elif against_ids is not None:
         raise InvalidInputError("`against_ids` are the ids of `against`, which is None.")
     tables = _tables(contents, model, wanted, by_radius=similarity is None)
@@ -91,7 +104,8 @@ def deduplicate(
     else:
         groups, kept = groups_across(table, others, found, wanted.n_threads)
     cosines = found.nearness if similarity is not None else None
-    pairs = Pairs(found.rows, found.others, cosines)
+    pairs = Pairs(contents[0].as_given(found.rows), contents[-1].as_given(found.others), cosines)
+    kept = contents[0].for_all(kept)
     return Duplicates(groups, kept, pairs, found.recall, similarity, radius)
 
 
@@ -112,20 +126,25 @@ def _tables(
     contents: list[Content], model: Coder | None, wanted: Wanted, *, by_radius: bool
 ) -> list[Table]:
     """Return what each of one or two contents is compared as."""
+    kinds = [one.kind for one in contents]
+    if kinds[0] != kinds[-1]:
+        raise InvalidInputError(
+            f"`data` and `against` must be of one kind, got {kinds[0]} and {kinds[-1]}."
+        )
     codes = [one.rows for one in contents if isinstance(one.rows, Codes)]
     vectors = [one.vectors for one in contents if not isinstance(one.rows, Codes)]
-    if codes and vectors:
-        raise InvalidInputError("`data` and `against` must both be vectors, or both be codes.")
     if codes and not by_radius:
-        raise InvalidInputError("`similarity` needs vectors. Give `radius` for codes.")
-    if codes and model is not None:
-        raise InvalidInputError("`model` encodes vectors, but `data` are codes already.")
+        raise InvalidInputError(
+            f"`similarity` needs vectors or texts. Give `radius` for {kinds[0]}."
+        )
+    if kinds[0] != "vectors" and model is not None:
+        raise InvalidInputError(f"`model` encodes vectors, but `data` are {kinds[0]}.")
     _check_widths(vectors)
     if vectors and by_radius:
         if model is None:
             raise InvalidInputError(
                 "`radius` needs codes, or the `model` that makes them. Give `similarity` for "
-                "vectors."
+                f"{kinds[0]}."
             )
         codes = [model.encode(one, n_threads=wanted.n_threads) for one in vectors]
     if codes:
