@@ -15,6 +15,7 @@ _OTHERWISE: dict[str, dict[str, str]] = {
     },
     "tune": {"X": "DATA", "y": "--labels"},
     "compare": {"X": "DATA", "y": "--labels", "n_bits": "--bits"},
+    "dedup": {"data": "DATA", "X": "DATA", "n_bits": "--bits", "against_ids": "--ids"},
     "sql": {"id": "--id", "items": "--left"},
 }
 """By command: arguments of the library that the command's options call something else."""

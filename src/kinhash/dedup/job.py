@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 from kinhash.arguments import check_choice, check_integer, check_number, checked_threads
@@ -11,10 +12,12 @@ from kinhash.dedup.code_table import CodeTable
 from kinhash.dedup.coding import Coder, UnitCoder
 from kinhash.dedup.content import Content
 from kinhash.dedup.grouping import groups_across, groups_within
+from kinhash.dedup.growth import held_by
 from kinhash.dedup.result import Duplicates, Pairs
 from kinhash.dedup.table import Table, Wanted
 from kinhash.dedup.vector_table import VectorTable
 from kinhash.errors import InvalidInputError
+from kinhash.index.hamming import HammingIndex
 from kinhash.linkage import LINKAGES, Linkage
 from kinhash.progress import Report, silent
 
@@ -56,9 +59,9 @@ def deduplicate(
         linkage: "star": items are visited by most neighbours, counted once, then by lowest id;
             each that has no group yet takes its neighbours that have none, so every member is
             within the limit of its representative. "connected": connected components.
-        against: Another table of the same kind. The result then says which rows of `data` it has,
-            too; rows of `data` are not compared with each other.
-        against_ids: The ids of its rows.
+        against: Another table of the same kind, or an index of codes. The result then says which
+            rows of `data` it has, too; rows of `data` are not compared with each other.
+        against_ids: The ids of its rows; an index knows its own.
         model: A fitted method, or anything else whose `encode` gives codes; by default 256 bits of
             iterative quantisation are learned from a sample.
         recall: The share of the similar pairs that codes should find, in (0, 1].
@@ -84,18 +87,19 @@ def deduplicate(
         >>> deduplicate(["Red shoes, new", "A hat", "NEW red shoes!"], similarity=0.8).groups[0]
         array([0, 2])
     """
-    limit = _checked_limit(similarity, radius)
-    check_choice("linkage", linkage, LINKAGES)
-    check_number("recall", recall, 0, 1, open_low=True)
-    check_integer("seed", seed, 0)
+    limit = checked_limit(similarity, radius)
+    check_options(linkage, recall, seed)
     wanted = Wanted(limit, float(recall), int(seed), checked_threads("n_threads", n_threads))
+    if against_ids is not None and (against is None or isinstance(against, HammingIndex)):
+        known = "None" if against is None else "an index, which has its own"
+        raise InvalidInputError(f"`against_ids` are the ids of `against`, which is {known}.")
     contents = [Content.of(data, ids, "data", n_threads=n_threads, progress=progress)]
+    if isinstance(against, HammingIndex):
+        return _held(against, contents[0], model, wanted, progress, by_radius=similarity is None)
     if against is not None:
         contents.append(
             Content.of(against, against_ids, "against", n_threads=n_threads, progress=progress)
         )
-    elif against_ids is not None:
-        raise InvalidInputError("`against_ids` are the ids of `against`, which is None.")
     tables = _tables(contents, model, wanted, by_radius=similarity is None)
     table, others = tables[0], tables[-1]
     found = table.pairs(others, wanted, progress)
@@ -109,7 +113,19 @@ def deduplicate(
     return Duplicates(groups, kept, pairs, found.recall, similarity, radius)
 
 
-def _checked_limit(similarity: float | None, radius: int | None) -> float:
+def check_options(linkage: Linkage, recall: float, seed: int) -> None:
+    """Raise InvalidInputError unless these are what `deduplicate` takes."""
+    check_choice("linkage", linkage, LINKAGES)
+    check_number("recall", recall, 0, 1, open_low=True)
+    check_integer("seed", seed, 0)
+
+
+def checked_limit(similarity: float | None, radius: int | None) -> float:
+    """Return the limit that was given.
+
+    Raises:
+        InvalidInputError: None or both were given, or it is out of range.
+    """
     if (similarity is None) == (radius is None):
         raise InvalidInputError(
             "Give either `similarity`, the least cosine of duplicates, or `radius`, the largest "
@@ -122,6 +138,47 @@ def _checked_limit(similarity: float | None, radius: int | None) -> float:
     return int(radius or 0)
 
 
+def _held(
+    index: HammingIndex,
+    content: Content,
+    model: Coder | None,
+    wanted: Wanted,
+    progress: Report,
+    *,
+    by_radius: bool,
+) -> Duplicates:
+    """Return what an index has of a content."""
+    if not by_radius:
+        raise InvalidInputError(
+            "`similarity` needs vectors, but the index in `against` has codes only. Give `radius`."
+        )
+    codes = codes_of(content, model, wanted)
+    ids = content.named(np.arange(len(codes)))
+    return held_by(index, codes, ids, wanted, progress)
+
+
+def codes_of(content: Content, model: Coder | None, wanted: Wanted) -> Codes:
+    """Return the codes of a content, which a model makes of vectors.
+
+    Raises:
+        InvalidInputError: There is no model and there are vectors or texts, or the reverse; or the
+            radius is larger than the codes are long.
+    """
+    if content.kind != "vectors" and model is not None:
+        raise InvalidInputError(f"`model` encodes vectors, but `data` are {content.kind}.")
+    if isinstance(content.rows, Codes):
+        codes = content.rows
+    elif model is None:
+        raise InvalidInputError(
+            "`radius` needs codes, or the `model` that makes them. Give `similarity` for "
+            f"{content.kind}."
+        )
+    else:
+        codes = model.encode(content.vectors, n_threads=wanted.n_threads)
+    check_integer("radius", int(wanted.limit), 0, codes.n_bits)
+    return codes
+
+
 def _tables(
     contents: list[Content], model: Coder | None, wanted: Wanted, *, by_radius: bool
 ) -> list[Table]:
@@ -131,25 +188,18 @@ def _tables(
         raise InvalidInputError(
             f"`data` and `against` must be of one kind, got {kinds[0]} and {kinds[-1]}."
         )
-    codes = [one.rows for one in contents if isinstance(one.rows, Codes)]
-    vectors = [one.vectors for one in contents if not isinstance(one.rows, Codes)]
-    if codes and not by_radius:
+    if by_radius:
+        codes = [codes_of(one, model, wanted) for one in contents]
+        codes[0].check_comparable(codes[-1], "`data`", "`against`")
+        return [CodeTable.of(one, own) for one, own in zip(contents, codes, strict=True)]
+    if isinstance(contents[0].rows, Codes):
         raise InvalidInputError(
             f"`similarity` needs vectors or texts. Give `radius` for {kinds[0]}."
         )
     if kinds[0] != "vectors" and model is not None:
         raise InvalidInputError(f"`model` encodes vectors, but `data` are {kinds[0]}.")
+    vectors = [one.vectors for one in contents]
     _check_widths(vectors)
-    if vectors and by_radius:
-        if model is None:
-            raise InvalidInputError(
-                "`radius` needs codes, or the `model` that makes them. Give `similarity` for "
-                f"{kinds[0]}."
-            )
-        codes = [model.encode(one, n_threads=wanted.n_threads) for one in vectors]
-    if codes:
-        codes[0].check_comparable(codes[-1], "`data`", "`against`")
-        return [CodeTable.of(one, own) for one, own in zip(contents, codes, strict=True)]
     coder = model or UnitCoder(vectors[-1], seed=wanted.seed)
     return [VectorTable.of(one, coder, wanted.n_threads) for one in contents]
 
