@@ -177,7 +177,9 @@ def test_pictures_of_a_folder_a_list_and_a_column(run, tmp_path):
         (["--similarity", ".9", "--id", "skuu"], 1, "Did you mean 'sku'?"),
         (["--similarity", ".9", "--features", "title"], 1, "got the text 'A red shirt"),
         (["--similarity", ".9", "--text", "titles"], 1, "--text 'titles' is no column"),
-        (["--similarity", ".9", "--update"], 2, "it goes with --against and an index"),
+        (["--similarity", ".9", "--update"], 1, "--update adds to an index, but none is given"),
+        (["--similarity", ".9", "--report", "x.html"], 2, "it shows what is proposed where no li"),
+        (["--report", "x.pdf"], 1, "--report must end in .html, got 'x.pdf'."),
         (["--similarity", ".9", "--text", "title", "--pictures", "sku"], 2, "one of the two"),
         (["--radius", "1", "--features", "e*"], 1, "--radius needs codes, or the --model that"),
         (["--radius", "1", "--text", "title"], 1, "Give --similarity for texts."),
@@ -211,7 +213,7 @@ def test_an_index_of_another_model_is_refused(run, stored, npz, tmp_path):
     assert done.code == 1
     assert run("dedup", new, "--against", index, "--radius", "0").code == 1
     done = run("dedup", new, "--against", index, "--similarity", "0.9")
-    assert "but the index in --against has codes only. Give --radius" in done.err
+    assert "is an index, which has codes, but no vectors: say with --radius how" in done.err
     done = run("dedup", new, "--against", new, "--similarity", "0.9", "--update")
     assert "--update adds to an index" in done.err
 

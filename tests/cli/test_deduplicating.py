@@ -39,15 +39,12 @@ def test_an_index_and_the_groups_are_written_both_or_neither(tmp_path, monkeypat
     assert out.read_text().splitlines()[1:] == ["9,0,1,false,0"]
 
 
-def test_updates_need_ids_and_a_radius(tmp_path):
+def test_updates_need_ids(tmp_path):
     path = tmp_path / "i.kinhash"
     HammingIndex(Codes.from_dense(np.eye(4)), [1, 2, 3, 4]).save(path)
     rows = Compared("new", Codes.from_dense(np.eye(4)))
     with pytest.raises(InvalidInputError, match="new has no ids, and items are added under ids"):
         job().against_index(rows, path, None, update=True)
-    rows = Compared("new", np.eye(4), np.arange(4))
-    with pytest.raises(InvalidInputError, match="say with --radius how near"):
-        job(radius=None, similarity=0.9).against_index(rows, path, None, update=True)
 
 
 def test_codes_of_two_encoders_are_not_compared():

@@ -56,7 +56,8 @@ class Compared:
         rows: Vectors, texts, paths of pictures, or codes.
         ids: Of the rows; None for row numbers.
         texts: What shows the rows, if anything does ...
-        pictures: ... or files that do.
+        pictures: ... or files, or ...
+        images: ... pixels that do.
         made_by: The encoder that made the codes, if that is known.
     """
 
@@ -65,6 +66,7 @@ class Compared:
     ids: Array | None = None
     texts: Sequence[str] | None = None
     pictures: Sequence[Path] | None = None
+    images: Array | None = None
     made_by: str | None = None
 
 
@@ -113,7 +115,7 @@ def _of_table(data: str, described: Described) -> Compared:
     if column is None or texts is None:
         own: Any = found.texts if found.vectors is None else found.vectors
         own = list(own) if isinstance(own, tuple) else own
-        return Compared(found.name, own, found.ids, texts)
+        return Compared(found.name, own, found.ids, texts, images=found.images)
     folder = Path() if data == STDIN or data in DATASETS else Path(data).expanduser()
     folder = folder if folder.is_dir() else folder.parent
     empty = next((row for row, name in enumerate(texts) if not name), None)

@@ -136,6 +136,16 @@ def dedup(
     delimiter: options.Delimiter = None,
     root: options.Root = None,
     threads: options.Threads = None,
+    report: Annotated[
+        Path | None,
+        typer.Option(
+            "--report",
+            metavar="FILE",
+            help="Without a limit: write what is proposed as one page, with texts or pictures side "
+            "by side.",
+            show_default=False,
+        ),
+    ] = None,
     limit: Annotated[
         int | None,
         typer.Option(
@@ -155,45 +165,32 @@ def dedup(
     Writes or prints a row for each member of a group: id, group, representative, keep, distance of
     codes, similarity of vectors. Without the rows whose keep is false, no duplicates are left. How
     many rows and groups there are, and how many pairs may be missing, is said on stderr.
-    """
-    from kinhash.cli import compared, groups, inputs, outputs
-    from kinhash.cli.data import Looked
-    from kinhash.cli.deduplicating import Job, single_model
-    from kinhash.cli.messages import counted, note
-    from kinhash.dedup.job import check_options, checked_limit
-    from kinhash.errors import InvalidInputError
 
-    _check_together(text, pictures, against, update=update)
+    Without --similarity or --radius no groups are made: what limits would do is printed, with pairs
+    near some of them, and one is proposed.
+    """
+    from kinhash.cli import outputs
+    from kinhash.cli.compared import Described
+    from kinhash.cli.data import Looked
+    from kinhash.cli.deduplicating import Job, Wanted, deduplicated, single_model
+    from kinhash.dedup.job import check_options, checked_limit
+
+    has_limit = similarity is not None or radius is not None
+    _check_together(text, pictures, report, has_limit=has_limit)
     check_options(linkage.value, recall, seed)
-    checked_limit(similarity, radius)
-    if out is not None:
-        groups.check_ending(out)
-        outputs.check_output(out, force=force, inputs=(data, against, model))
+    if has_limit:
+        checked_limit(similarity, radius)
+    wanted = Wanted(out, report, limit, output, update=update)
+    for path in wanted.paths():
+        outputs.check_output(path, force=force, inputs=(data, against, model))
     looked = Looked(features, labels, ids, text, delimiter, root)
-    described = compared.Described(looked, pictures, column, n_bits)
     method = None if model is None else single_model(model)
     job = Job(similarity, radius, linkage.value, recall, seed, threads, method)
-    is_index = against is not None and inputs.holds_index(Path(against))
-    if update and not is_index:
-        raise InvalidInputError(f"--update adds to an index, and {against} is none. Leave it out.")
-    rows = compared.read(data, described)
-    if against is not None and is_index:
-        found = job.against_index(rows, Path(against), out, update=update)
-    else:
-        found = job.run(rows, None if against is None else compared.read(against, described))
-        if out is not None:
-            groups.write(found.groups, out)
-    if out is None:
-        groups.show(found, limit, output)
-    groups.tell(found, rows.name, None if against is None else Path(against).name)
-    if out is not None:
-        note(f"Wrote {out}: {counted(found.groups.n_items, 'row')}.")
-    if update:
-        note(f"Wrote {against}: {int(found.kept.sum()):,} added.")
+    deduplicated(data, against, Described(looked, pictures, column, n_bits), job, wanted)
 
 
 def _check_together(
-    text: str | None, pictures: str | None, against: str | None, *, update: bool
+    text: str | None, pictures: str | None, report: Path | None, *, has_limit: bool
 ) -> None:
     """Raise unless options that depend on each other go together.
 
@@ -202,5 +199,7 @@ def _check_together(
     """
     if text is not None and pictures is not None:
         raise typer.BadParameter("choose one of the two", param_hint="'--text' / '--pictures'")
-    if update and against is None:
-        raise typer.BadParameter("it goes with --against and an index", param_hint="'--update'")
+    if report is not None and has_limit:
+        raise typer.BadParameter(
+            "it shows what is proposed where no limit is given", param_hint="'--report'"
+        )

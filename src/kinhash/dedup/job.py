@@ -100,7 +100,7 @@ def deduplicate(
         contents.append(
             Content.of(against, against_ids, "against", n_threads=n_threads, progress=progress)
         )
-    tables = _tables(contents, model, wanted, by_radius=similarity is None)
+    tables = tables_of(contents, model, wanted, by_radius=similarity is None)
     table, others = tables[0], tables[-1]
     found = table.pairs(others, wanted, progress)
     if against is None:
@@ -179,10 +179,14 @@ def codes_of(content: Content, model: Coder | None, wanted: Wanted) -> Codes:
     return codes
 
 
-def _tables(
+def tables_of(
     contents: list[Content], model: Coder | None, wanted: Wanted, *, by_radius: bool
 ) -> list[Table]:
-    """Return what each of one or two contents is compared as."""
+    """Return what each of one or two contents is compared as.
+
+    Raises:
+        InvalidInputError: They do not fit each other, the model or the limit.
+    """
     kinds = [one.kind for one in contents]
     if kinds[0] != kinds[-1]:
         raise InvalidInputError(
