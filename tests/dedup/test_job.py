@@ -291,7 +291,7 @@ def test_tables_of_one_vector_have_one_group():
         ),
         (
             {"similarity": 0.9, "against": Codes.from_dense([[1]])},
-            "`data` and `against` must both be vectors, or both be codes.",
+            "`data` and `against` must be of one kind, got ",
         ),
         ({"similarity": 0.9, "against": np.zeros((0, 3))}, "`against` must have at least one row"),
     ],
@@ -305,8 +305,11 @@ def test_what_cannot_be_done_is_refused(arguments, message):
     ("data", "message"),
     [
         (np.zeros((0, 3)), "`data` must have at least one row, but has none."),
-        (np.zeros(3), "`data` must be vectors of numbers, of shape (n, n_features), or codes, got"),
-        ([[1, 2], [3]], "`data` must be vectors of one length."),
+        (
+            np.zeros(3),
+            "must be vectors of numbers, of shape (n, n_features), codes, texts or paths, got",
+        ),
+        ([[1, 2], [3]], "`data` must be vectors of one length, got 2 in row 0 and 1 in row 1."),
         ([["a"]], "`data` must be vectors of numbers"),
         (np.diag([1, np.nan, 3]), "contains NaN in row 1, column 1"),
         (np.diag([1, np.inf, 3]), "contains infinity in row 1, column 1"),
@@ -320,7 +323,9 @@ def test_data_that_cannot_be_compared_are_refused(data, message):
 
 def test_codes_have_no_similarity():
     codes = Codes.from_dense([[1, 0], [1, 1]])
-    with pytest.raises(InvalidInputError, match=r"`similarity` needs vectors\. Give `radius`"):
+    with pytest.raises(
+        InvalidInputError, match=r"`similarity` needs vectors or texts\. Give `radius`"
+    ):
         deduplicate(codes, similarity=0.9)
     with pytest.raises(InvalidInputError, match="`model` encodes vectors, but `data` are codes"):
         deduplicate(codes, radius=1, model=LSH(2))
@@ -333,3 +338,58 @@ def test_a_row_deep_in_a_table_is_named():
     X[8900, 3] = np.nan
     with pytest.raises(InvalidInputError, match="NaN in row 8900, column 3"):
         deduplicate(X, similarity=0.9)
+
+
+def test_texts_are_compared_by_their_words_and_letters():
+    texts = ["A red shirt of cotton", "", "blue hat", "a red shirt, of COTTON", "--", "red shirts"]
+    found = deduplicate(texts, similarity=0.9)
+    assert found.groups.id.tolist() == [0, 3]
+    assert found.kept.tolist() == [True, True, True, False, True, True]
+    assert found.n_items == 6
+    near = deduplicate([*texts, "A red shirt of coton"], similarity=0.8)
+    assert (near.pairs.rows.tolist(), near.pairs.others.tolist()) == ([6], [0])
+    across = deduplicate(["new hat", "hat, blue"], against=texts, similarity=0.5, ids=["x", "y"])
+    assert across.groups.id.tolist() == ["y"]
+    assert across.groups.representative.tolist() == [2]
+
+
+def test_pictures_are_compared_by_their_hashes(tmp_path):
+    from PIL import Image
+
+    rng = np.random.default_rng(1)
+    for name in "abc":
+        small = Image.fromarray(rng.integers(0, 256, (6, 6, 3), np.uint8))
+        small.resize((96, 96), Image.Resampling.BICUBIC).save(tmp_path / f"{name}.png")
+    Image.open(tmp_path / "b.png").resize((60, 60)).save(tmp_path / "d.png")
+    paths = sorted(tmp_path.iterdir())
+    found = deduplicate(paths, ids=[path.name for path in paths], radius=20)
+    assert [group.tolist() for group in found.groups] == [["b.png", "d.png"]]
+    with pytest.raises(InvalidInputError, match="Give `radius` for pictures"):
+        deduplicate(paths, similarity=0.9)
+
+
+def test_a_table_brings_its_ids():
+    pandas = pytest.importorskip("pandas")
+    X = with_copies(100, n_features=8)
+    frame = pandas.DataFrame(X, columns=[f"e{i}" for i in range(8)])
+    frame["sku"] = [f"item {i}" for i in range(100)]
+    found, expected = deduplicate(frame, ids="sku", similarity=0.9), deduplicate(X, similarity=0.9)
+    assert found.groups.id.tolist() == [f"item {i}" for i in expected.groups.id]
+    table = found.to_arrow()
+    assert table.column_names == [
+        "id",
+        "group",
+        "representative",
+        "keep",
+        "distance",
+        "similarity",
+    ]
+    assert found.to_pandas()["id"].tolist() == found.groups.id.tolist()
+    assert found.n_dropped == (~found.kept).sum()
+
+
+def test_the_model_does_not_encode_texts():
+    with pytest.raises(InvalidInputError, match="`model` encodes vectors, but `data` are texts"):
+        deduplicate(["a"], similarity=0.9, model=LSH(8))
+    with pytest.raises(InvalidInputError, match="Give `similarity` for texts"):
+        deduplicate(["a"], radius=3)

@@ -4,7 +4,7 @@ from html.parser import HTMLParser
 import pytest
 
 from kinhash.errors import InvalidInputError
-from kinhash.show.html import Fact, Section, write_report
+from kinhash.show.html import Fact, Item, Pair, Section, write_report
 
 PIXEL = "data:image/png;base64,iVBORw0KGgo="
 
@@ -142,3 +142,15 @@ def test_large_numbers_stand_below_the_first_section(tmp_path):
         sections=[Section("The first"), Section("The second")],
     )
     assert page.index("The first") < page.index("42 %") < page.index("The second")
+
+
+def test_items_stand_side_by_side(tmp_path):
+    pair = Pair("similarity 0.9", Item("a", "<i>text"), Item("b", image="data:image/png;base64,AA"))
+    write_report(tmp_path / "p.html", title="t", lead="", sections=[Section("s", pairs=[pair])])
+    page = (tmp_path / "p.html").read_text("utf-8")
+    assert "<h3>similarity 0.9</h3>" in page
+    assert "<b>a</b><p>&lt;i&gt;text</p>" in page
+    assert '<b>b</b><img src="data:image/png;base64,AA" alt="b">' in page
+    wrong = Section("s", pairs=[Pair("", Item("a", image="http://x"), Item("b"))])
+    with pytest.raises(InvalidInputError, match="must be a data: URI"):
+        write_report(tmp_path / "q.html", title="t", lead="", sections=[wrong])

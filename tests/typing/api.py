@@ -282,6 +282,7 @@ def duplicates(codes: Codes, model: ITQ) -> Duplicates:
     assert_type(found.recall.share, float)
     deduplicate(X, against=X, against_ids=[1, 2], radius=3, model=model, n_threads=1)
     deduplicate(codes, radius=3)
+    deduplicate(["red hat", "blue hat"], ids="sku", similarity=0.9).to_arrow()
     deduplicate(X, similarty=0.9)  # type: ignore[call-arg]
     return found
 

@@ -10,6 +10,7 @@ from typer.core import TyperGroup
 from kinhash.cli import options, spark
 from kinhash.cli.add import add
 from kinhash.cli.compare import compare
+from kinhash.cli.dedup import dedup
 from kinhash.cli.demo import demo
 from kinhash.cli.encode import encode
 from kinhash.cli.evaluate import evaluate
@@ -33,6 +34,7 @@ EXAMPLES: dict[Callable[..., None], str] = {
     add: "kinhash add items.kinhash new-codes.kinhash",
     remove: "kinhash remove items.kinhash 17 42",
     merge: "kinhash merge items.kinhash more-items.kinhash --out all-items.kinhash",
+    dedup: "kinhash dedup digits --similarity 0.95",
     evaluate: "kinhash evaluate model.kinhash digits",
     compare: "kinhash compare digits --methods sparsehash,itq,lsh --out comparison",
     tune: (

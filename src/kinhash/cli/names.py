@@ -15,6 +15,7 @@ _OTHERWISE: dict[str, dict[str, str]] = {
     },
     "tune": {"X": "DATA", "y": "--labels"},
     "compare": {"X": "DATA", "y": "--labels", "n_bits": "--bits"},
+    "dedup": {"data": "DATA", "X": "DATA", "n_bits": "--bits", "against_ids": "--ids"},
     "sql": {"id": "--id", "items": "--left"},
     "spark encode": {"df": "DATA", "vector": "--features"},
     "spark join": {"left": "LEFT", "right": "RIGHT", "id": "--id"},

@@ -20,6 +20,7 @@ def groups_within(
     """
     ids, ranks = table.content.ids, table.content.ranks
     members, stands_for = members_of_groups(found.rows, found.others, table.first, ranks, linkage)
+    warn_if_large(np.bincount(stands_for), len(ranks))
     groups = Groups.of(
         ranks[members],
         ranks[stands_for],
@@ -94,6 +95,5 @@ def members_of_groups(
     of_row[different] = different[chosen]
     of_row = of_row[first]
     sizes = np.bincount(of_row, minlength=n)
-    warn_if_large(sizes, n)
     members = np.flatnonzero(sizes[of_row] > 1)
     return members, of_row[members]

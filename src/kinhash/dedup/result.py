@@ -1,6 +1,7 @@
 """`Duplicates`: what was found, and how sure it is that it is all there is."""
 
 import dataclasses
+from typing import Any
 
 from kinhash.arrays import Array, Floats, Integers
 from kinhash.dedup.recall import Recall
@@ -53,10 +54,23 @@ class Duplicates:
         """How many rows the table has."""
         return len(self.kept)
 
+    @property
+    def n_dropped(self) -> int:
+        """How many of them are not to be kept."""
+        return int((~self.kept).sum())
+
+    def to_arrow(self) -> Any:  # noqa: ANN401 - untyped
+        """Return the columns of `groups` as a `pyarrow.Table`; those that are None are left out."""
+        return self.groups.to_arrow()
+
+    def to_pandas(self) -> Any:  # noqa: ANN401 - untyped
+        """Return the same as a `pandas.DataFrame`."""
+        return self.groups.to_pandas()
+
     def __repr__(self) -> str:
         limit = f"radius={self.radius}" if self.radius is not None else ""
         limit = f"similarity={self.similarity:g}" if self.similarity is not None else limit
         return (
             f"Duplicates({self.n_items} items, {len(self.groups)} groups, "
-            f"{int((~self.kept).sum())} to drop, {limit})"
+            f"{self.n_dropped} to drop, {limit})"
         )

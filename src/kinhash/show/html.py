@@ -52,6 +52,12 @@ tbody tr.strong td { background: var(--tint); }
 .number { text-align: right; }
 pre { background: var(--page); border: 1px solid var(--line); border-radius: 8px;
   padding: 12px 16px; overflow-x: auto; font: 0.9rem/1.6 ui-monospace, monospace; }
+.pair { border-top: 1px solid var(--line); padding: 12px 0 4px; }
+.pair h3 { font-size: 0.92rem; font-weight: 600; color: var(--soft); margin: 0 0 8px; }
+.pair div { display: grid; grid-template-columns: 1fr 1fr; gap: 16px; }
+.pair b { display: block; font-size: 0.85rem; color: var(--soft); overflow-wrap: anywhere; }
+.pair p { white-space: pre-wrap; overflow-wrap: anywhere; margin: 2px 0 8px; }
+.pair img { max-width: 100%; max-height: 240px; border-radius: 8px; }
 footer { color: var(--soft); font-size: 0.88rem; padding: 4px 8px; }
 @media print { body { background: none; } main { padding: 0; max-width: none; }
   section, .fact { border-color: #cccccc; break-inside: avoid; } }
@@ -74,6 +80,30 @@ class Fact:
 
 
 @dataclass(frozen=True)
+class Item:
+    """One of two items that are shown side by side.
+
+    Attributes:
+        name: What it is called.
+        text: Its text, if it has one.
+        image: A `data:` URI of its picture, if it has one.
+    """
+
+    name: str
+    text: str = ""
+    image: str | None = None
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two items side by side, and what is said of them."""
+
+    title: str
+    left: Item
+    right: Item
+
+
+@dataclass(frozen=True)
 class Section:
     """One part of a report; what is left empty is left out.
 
@@ -84,6 +114,7 @@ class Section:
         caption: What the image shows; also its text for those who cannot see it.
         rows: A table of results.
         strong: The rows whose first value this is stand out.
+        pairs: Items side by side.
         note: Small print.
         commands: Lines to paste into a shell.
     """
@@ -94,6 +125,7 @@ class Section:
     caption: str = ""
     rows: Sequence[Row] = ()
     strong: str | None = None
+    pairs: Sequence[Pair] = ()
     note: str = ""
     commands: Sequence[str] = ()
 
@@ -157,10 +189,7 @@ def _section(section: Section) -> str:
     blocks = ["<section>", _element("h2", section.title)]
     blocks += [_element("p", text) for text in section.paragraphs]
     if section.image is not None:
-        if not section.image.startswith("data:image/"):
-            raise InvalidInputError(
-                f"`image` must be a data: URI of an image, got {section.image[:40]!r}."
-            )
+        _check_image(section.image)
         blocks.append(
             f'<figure><img src="{html.escape(section.image)}" alt="{html.escape(section.caption)}">'
             f"{_element('figcaption', section.caption)}</figure>"
@@ -168,11 +197,31 @@ def _section(section: Section) -> str:
     if section.rows:
         table = html_table(section.rows, strong=section.strong)
         blocks.append(f'<div class="scroll">\n{table}\n</div>')
+    blocks += map(_pair, section.pairs)
     if section.note:
         blocks.append(f'<p class="note">{html.escape(section.note)}</p>')
     if section.commands:
         blocks.append(_element("pre", "\n".join(section.commands)))
     return "\n".join([*blocks, "</section>"])
+
+
+def _pair(pair: Pair) -> str:
+    sides = []
+    for item in (pair.left, pair.right):
+        parts = [_element("b", item.name)]
+        if item.image is not None:
+            _check_image(item.image)
+            parts.append(
+                f'<img src="{html.escape(item.image)}" alt="{html.escape(item.text or item.name)}">'
+            )
+        parts += [_element("p", item.text)] if item.text else []
+        sides.append(f"<article>{''.join(parts)}</article>")
+    return f'<div class="pair">{_element("h3", pair.title)}<div>{"".join(sides)}</div></div>'
+
+
+def _check_image(image: str) -> None:
+    if not image.startswith("data:image/"):
+        raise InvalidInputError(f"`image` must be a data: URI of an image, got {image[:40]!r}.")
 
 
 def _element(tag: str, text: str) -> str:

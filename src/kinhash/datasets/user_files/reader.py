@@ -76,7 +76,7 @@ def open_items(
     table = tables.as_table(data)
     if table is not None:
         name = f"the {type(data).__name__}"
-        return _of_table(name, TableSource(name, table), wanted)
+        return table_items(name, TableSource(name, table), wanted)
     array = np.asarray(data)
     return array_items("array", "the array", [array], wanted)
 
@@ -122,7 +122,7 @@ def _of_path(path: Path, wanted: Wanted, delimiter: str | None) -> Items:
     name = (path.with_suffix("") if path.suffix.lower() == ".gz" else path).stem
     if suffix == ".npy":
         return npy_items(name, [path], wanted)
-    return _of_table(name, _source(path, delimiter), wanted)
+    return table_items(name, _source(path, delimiter), wanted)
 
 
 def _of_folder(folder: Path, wanted: Wanted, delimiter: str | None) -> Items:
@@ -139,10 +139,15 @@ def _of_folder(folder: Path, wanted: Wanted, delimiter: str | None) -> Items:
     if first == ".npy":
         return npy_items(folder.name, paths, wanted)
     source = folder_source(folder, paths, lambda path: _source(path, delimiter))
-    return _of_table(folder.name, source, wanted)
+    return table_items(folder.name, source, wanted)
 
 
-def _of_table(name: str, source: Source, wanted: Wanted) -> Items:
+def table_items(name: str, source: Source, wanted: Wanted) -> TableItems:
+    """Return the rows of a table, whose name and source messages and users call it by.
+
+    Raises:
+        InvalidInputError: It has no rows, or a column is not there.
+    """
     if source.n_rows == 0:
         raise InvalidInputError(f"{source.name} must have at least one row, but has none.")
     kinds = [(field.name, kind_of(field.type)) for field in source.schema]
