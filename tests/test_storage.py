@@ -64,6 +64,7 @@ def test_bytes_need_no_file_and_are_checked_like_one():
         storage.unpacked(raw[:-1] + b"\1", "it")
 
 
+@pytest.mark.filterwarnings("ignore::kinhash.errors.CollapseWarning")  # ten classes in 8 bits
 def test_parameters_that_are_numpy_numbers_can_be_saved(tmp_path, digits):
     pytest.importorskip("torch")  # all but .ci/floors have it
     numbers = {"n_bits": np.int64(8), "beta": np.float32(3), "seed": np.uint8(1)}

@@ -271,8 +271,8 @@ TEST(the_first_items_by_rank_are_selected_as_by_a_naive_sort) {
                         if (item.distance <= radius) CHECK(equal(answer, at++, item));
                     CHECK(answer.offsets[1] == int64_t(at));
                 }
-                for (const Reach reach :
-                     {Reach{0, 3}, Reach{2, 0}, Reach{2, 5}, Reach{4, 600}, Reach{64, 4}}) {
+                for (const Reach reach : {Reach{0, 3, total}, Reach{2, 0, total}, Reach{2, 5, total},
+                                          Reach{4, 600, total}, Reach{64, 4, total}}) {
                     const Answer answer = searcher.ranked_within(&query, words, 1, reach, 1, stop);
                     size_t at = 0;
                     for (const Item& item : items)
