@@ -1,9 +1,10 @@
 """Exact answers by other engines, against what the same engine does without deletion keys.
 
-    python benchmarks/bench_engines.py [--only duckdb,postgres,spark] [--quick] [--record FILE]
+    python benchmarks/bench_engines.py [--only PART,PART] [--quick] [--record FILE]
 
-Each part replaces its own rows of the record, results/engines.jsonl, and leaves those of others.
-PostgreSQL and Spark are started on loopback and stopped; Spark's rows are measured by
+The parts are duckdb, postgres, spark and shuffles. Each replaces its own rows of the record,
+results/engines.jsonl, and leaves those of others.
+PostgreSQL and Spark are started on loopback and stopped; what runs on Spark is in
 engines_spark.py. --quick takes a tenth of the items, for a first look, and writes no record unless
 told where. Answers are compared before they are timed.
 """
@@ -33,7 +34,7 @@ from kinhash.storage import atomic
 
 HERE = Path(__file__).parent
 RECORD = HERE / "results" / "engines.jsonl"
-PARTS = ("duckdb", "postgres", "spark")
+PARTS = ("duckdb", "postgres", "spark", "shuffles")
 
 
 def row(part, what, value, unit, *, must=None, aim=None, at_most=False, **more):
@@ -237,7 +238,7 @@ def measured(part, size):
     if part == "postgres":
         return list(postgres_rows(size))
     spark = importlib.import_module("engines_spark")
-    return list(spark.spark_rows(size))
+    return list(spark.spark_rows(size) if part == "spark" else spark.shuffle_rows(size))
 
 
 def machine():

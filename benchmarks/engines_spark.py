@@ -40,6 +40,38 @@ def spark_rows(size):
             session.stop()
 
 
+def shuffle_rows(size):
+    """Measure what a self-join by keys sends between workers, which is how large joins run."""
+    name = "clustered1m" if size == 1 else "clustered100k"
+    words = index_sets.make(name).items.words[:, 0]
+    with tempfile.TemporaryDirectory() as folder:
+        settings = SETTINGS | {"spark.local.dir": folder, "spark.sql.warehouse.dir": folder}
+        session = engine.session("local[2]", settings=settings)
+        session.sparkContext.setLogLevel("ERROR")
+        try:
+            items = stored(session, Path(folder) / "items", words)
+            items.groupBy("w0").count().count()  # starts what there is to start
+            for radius in (1, 2):
+                before = shuffled(session)
+                join = engine.radius_join(items, radius=radius, by="keys")
+                taken, n_pairs = seconds(join.count)
+                per_item = (shuffled(session) - before) / len(words)
+                what = (
+                    f"self-join of {len(words):,} clustered codes by keys, r = {radius}: shuffled"
+                )
+                told = {"seconds": float(f"{taken:.3g}"), "n_pairs": n_pairs}
+                yield row("shuffles", f"{what} per item", per_item, "bytes", **told)
+        finally:
+            session.stop()
+
+
+def shuffled(session):
+    """Return how many bytes all shuffles have written."""
+    time.sleep(1)  # the last tasks are told a moment after they end
+    executors = session.sparkContext._jsc.sc().statusStore().executorList(False)  # noqa: FBT003, SLF001 - Spark has no other way
+    return sum(executors.apply(i).totalShuffleWrite() for i in range(executors.size()))
+
+
 def seconds(work):
     """Return how long it takes, and what it gives."""
     start = time.perf_counter()
