@@ -1,9 +1,10 @@
 """Exact answers by other engines, against what the same engine does without deletion keys.
 
-    python benchmarks/bench_engines.py [--only duckdb,postgres,spark] [--quick] [--record FILE]
+    python benchmarks/bench_engines.py [--only PART,PART] [--quick] [--record FILE]
 
-Each part replaces its own rows of the record, results/engines.jsonl, and leaves those of others.
-PostgreSQL and Spark are started on loopback and stopped; Spark's rows are measured by
+The parts are duckdb, postgres, spark and shuffles. Each replaces its own rows of the record,
+results/engines.jsonl, and leaves those of others.
+PostgreSQL and Spark are started on loopback and stopped; what runs on Spark is in
 engines_spark.py. --quick takes a tenth of the items, for a first look, and writes no record unless
 told where. Answers are compared before they are timed.
 """
@@ -11,6 +12,7 @@ told where. Answers are compared before they are timed.
 import argparse
 import datetime as dt
 import importlib
+import importlib.metadata
 import importlib.util
 import json
 import os
@@ -32,14 +34,14 @@ from kinhash.storage import atomic
 
 HERE = Path(__file__).parent
 RECORD = HERE / "results" / "engines.jsonl"
-PARTS = ("duckdb", "postgres", "spark")
+PARTS = ("duckdb", "postgres", "spark", "shuffles")
 
 
 def row(part, what, value, unit, *, must=None, aim=None, at_most=False, **more):
     """Return a line of the record and print it; a value reaches a goal from above or below."""
     reached = None if must is None else bool(value <= must if at_most else value >= must)
     line = {"part": part, "what": what, "value": float(f"{value:.4g}"), "unit": unit}
-    line |= {"must": must, "aim": aim, "reached": reached, "at_most": at_most, **more}
+    line |= {"must": must, "aim": aim, "reached": reached, "at_most": at_most, "more": more}
     mark = {None: "", True: "reached", False: "MISSED"}[reached]
     print(f"{part:9s} {what:70s} {line['value']:>12,.4g} {unit:6s} {mark} {more or ''}", flush=True)
     return line
@@ -235,11 +237,8 @@ def measured(part, size):
         return list(duckdb_rows(size))
     if part == "postgres":
         return list(postgres_rows(size))
-    if importlib.util.find_spec("engines_spark") is None:
-        print("spark: engines_spark.py is not there")
-        return []
     spark = importlib.import_module("engines_spark")
-    return list(spark.spark_rows(size))
+    return list(spark.spark_rows(size) if part == "spark" else spark.shuffle_rows(size))
 
 
 def machine():
@@ -247,9 +246,12 @@ def machine():
     import duckdb  # noqa: PLC0415
 
     about = {"cpu": platform.processor() or platform.machine(), "n_cores": os.cpu_count()}
-    versions = {"python": platform.python_version(), "duckdb": duckdb.__version__}
+    versions = {"Python": platform.python_version(), "DuckDB": duckdb.__version__}
+    for name, package in (("psycopg", "psycopg"), ("PySpark", "pyspark")):
+        if importlib.util.find_spec(package) is not None:
+            versions[name] = importlib.metadata.version(package)
     today = dt.datetime.now(dt.UTC).date()
-    return {"date": today.isoformat(), **about, **versions}
+    return {"date": today.isoformat(), **about, "versions": versions}
 
 
 def main():

@@ -35,9 +35,41 @@ def spark_rows(size):
         session.sparkContext.setLogLevel("ERROR")
         try:
             yield from encoding(session, Path(folder), 1_000_000 // size)
-            yield from joins(session, size)
+            yield from joins(session, Path(folder), size)
         finally:
             session.stop()
+
+
+def shuffle_rows(size):
+    """Measure what a self-join by keys sends between workers, which is how large joins run."""
+    name = "clustered1m" if size == 1 else "clustered100k"
+    words = index_sets.make(name).items.words[:, 0]
+    with tempfile.TemporaryDirectory() as folder:
+        settings = SETTINGS | {"spark.local.dir": folder, "spark.sql.warehouse.dir": folder}
+        session = engine.session("local[2]", settings=settings)
+        session.sparkContext.setLogLevel("ERROR")
+        try:
+            items = stored(session, Path(folder) / "items", words)
+            items.groupBy("w0").count().count()  # starts what there is to start
+            for radius in (1, 2):
+                before = shuffled(session)
+                join = engine.radius_join(items, radius=radius, by="keys")
+                taken, n_pairs = seconds(join.count)
+                per_item = (shuffled(session) - before) / len(words)
+                what = (
+                    f"self-join of {len(words):,} clustered codes by keys, r = {radius}: shuffled"
+                )
+                told = {"seconds": float(f"{taken:.3g}"), "n_pairs": n_pairs}
+                yield row("shuffles", f"{what} per item", per_item, "bytes", **told)
+        finally:
+            session.stop()
+
+
+def shuffled(session):
+    """Return how many bytes all shuffles have written."""
+    time.sleep(1)  # the last tasks are told a moment after they end
+    executors = session.sparkContext._jsc.sc().statusStore().executorList(False)  # noqa: FBT003, SLF001 - Spark has no other way
+    return sum(executors.apply(i).totalShuffleWrite() for i in range(executors.size()))
 
 
 def seconds(work):
@@ -50,7 +82,7 @@ def seconds(work):
 def encoding(session, folder, n):
     """Encode Parquet to Parquet on Spark and in one process, in turns; the codes are compared."""
     rng = np.random.default_rng(0)
-    source = folder / "items"
+    source = folder / "vectors"
     source.mkdir()
     step = n // N_FILES
     for i in range(N_FILES):
@@ -81,7 +113,7 @@ def encoding(session, folder, n):
     yield row("spark", what, share, "times", must=0.5, aim=0.8, **about, **rate)
 
 
-def joins(session, size):
+def joins(session, folder, size):
     """Join items with queries by radius, against comparing all pairs and against MinHashLSH."""
     name = "clustered1m" if size == 1 else "clustered100k"
     words = index_sets.make(name).items.words[:, 0].copy()
@@ -90,8 +122,8 @@ def joins(session, size):
     asked = words[rng.integers(0, len(words), N_QUERIES)]
     changed = np.flatnonzero(rng.random(N_QUERIES) < index_sets.ONE_MORE_FLIP)
     asked[changed] |= index_sets.single_bits(rng, len(changed))
-    items, queries = framed(session, words), framed(session, asked)
-    few = framed(session, asked[::SHARE])
+    parts = {"items": words, "queries": asked, "few": asked[::SHARE]}
+    items, queries, few = (stored(session, folder / name, own) for name, own in parts.items())
     about = f"{len(words):,} clustered codes against {N_QUERIES:,}"
     ours = {}
     for radius in (1, 2):
@@ -115,17 +147,14 @@ def joins(session, size):
         yield row("spark", what, theirs / own["seconds"], "times", must=2, aim=10, **own, **told)
 
 
-def framed(session, words):
-    """Return a cached frame of ids and codes."""
-    columns = Layout(N_BITS).arrays(Codes(words[:, None], N_BITS))
-    frame = session.createDataFrame(pa.table({"id": np.arange(len(words)), **columns}))
-    return cached(frame.repartition(8))
-
-
-def cached(frame):
-    """Return a frame whose rows are in memory."""
-    frame.cache().count()
-    return frame
+def stored(session, path, words):
+    """Return a frame of ids and codes in Parquet files."""
+    columns = Layout(N_BITS).arrays(Codes(np.ascontiguousarray(words)[:, None], N_BITS))
+    path.mkdir(exist_ok=True)
+    for i, rows in enumerate(np.array_split(np.arange(len(words)), 8)):
+        table = pa.table({"id": rows, **{name: own[rows] for name, own in columns.items()}})
+        pq.write_table(table, path / f"{i}.parquet")
+    return session.read.parquet(str(path))
 
 
 def near(items, queries, radius):
@@ -145,11 +174,14 @@ def sets(session, words):
     """Return a cached frame of codes as sparse vectors, as MinHashLSH takes them."""
     from pyspark.ml.functions import array_to_vector  # noqa: PLC0415
 
+    words = np.ascontiguousarray(words)
     bits = np.unpackbits(words.view(np.uint8).reshape(-1, 8), axis=1, bitorder="little")
     lists = pa.FixedSizeListArray.from_arrays(pa.array(bits.ravel().astype(float)), N_BITS)
     table = pa.table({"w0": words.view(np.int64), "bits": lists.cast(pa.list_(pa.float64()))})
     frame = session.createDataFrame(table).repartition(8)
-    return cached(frame.select("w0", array_to_vector("bits").alias("features")))
+    found = frame.select("w0", array_to_vector("bits").alias("features")).cache()
+    found.count()
+    return found
 
 
 def hashed(items, queries):

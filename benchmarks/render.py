@@ -18,6 +18,7 @@ RECORD = HERE / "results" / "index.jsonl"
 PLANS = HERE / "results" / "plans.jsonl"
 NESTED = HERE / "results" / "nested.jsonl"
 RERANK = HERE / "results" / "rerank.json"
+ENGINES = HERE / "results" / "engines.jsonl"
 README = HERE / "README.md"
 FRONT = HERE.parent / "README.md"
 START, END = "<!-- speed:start -->\n", "<!-- speed:end -->"
@@ -35,6 +36,7 @@ INTRO = """# How fast is it?
 | `bench_nested.py` | the order of rank bits, against FAISS and NumPy |
 | `bench_rerank.py` | candidates in the order of their vectors, against NumPy |
 | `bench_plans.py` | what each plan of exact search gains |
+| `bench_engines.py` | DuckDB, PostgreSQL and Spark, against what the same engine does by itself |
 | `bench_versions.py` | is this core as fast as an earlier one? |
 
 Only ratios of times taken in turns within one run mean anything; compare no microseconds between
@@ -268,6 +270,49 @@ def plans_tables(cells):
     return "\n".join(lines) + "\n"
 
 
+ENGINES_INTRO = """
+## Other engines
+
+    python benchmarks/bench_engines.py    # measures: results/engines.jsonl; --only duckdb, ...
+
+Each ratio compares two ways in one engine, in turns in one run; answers are compared before they
+are timed. *share*: of the rate of one process. *DuckDB*: deletion keys against a join that compares
+all pairs by `bit_count(xor(...))`, of which a tenth is timed. *PostgreSQL*: the medians of 300
+queries by index probes and of 15 by a scan that compares all rows, of a million clustered codes;
+bytes are those of all tables and indexes but the items and their primary key; growth is that of
+queries with 50 to 500 answers. *Spark*: on `local[2]`; brute force broadcasts a tenth of the codes
+asked for and compares all pairs, MinHashLSH has its defaults and gets that tenth only, which is
+not scaled, so its ratios are lower bounds.
+
+"""
+
+ENGINE_UNITS = {"times": "", "min": " min", "bytes": " bytes"}
+
+
+def engines_table(lines):
+    """Return a Markdown table of the engines."""
+    about = []
+    for line in lines:
+        machine = line["machine"]
+        versions = ", ".join(f"{name} {version}" for name, version in machine["versions"].items())
+        about.append(f"{machine['date']}, {machine['n_cores']} cores; {versions}.\n")
+    parts = [
+        *dict.fromkeys(about),
+        "\n| engine | what | measured | must | aim | | more |\n|---|---|---:|---:|---:|---|---|\n",
+    ]
+    for line in lines:
+        sign = "≤ " if line["at_most"] else ""
+        unit = ENGINE_UNITS[line["unit"]]
+        goals = [f"{sign}{show(line[key])}" if line[key] else "" for key in ("must", "aim")]
+        mark = {None: "", True: "✓", False: "✗"}[line["reached"]]
+        more = ", ".join(f"{name.replace('_', ' ')} {show(n)}" for name, n in line["more"].items())
+        what = line["what"].replace("|", "")
+        measured = f"**{show(line['value'])}**{unit}"
+        cells = [line["part"], what, measured, *goals, mark, more]
+        parts.append(f"| {' | '.join(cells)} |\n")
+    return "".join(parts)
+
+
 def machines(sets):
     """Return a sentence on where the record comes from."""
     lines = []
@@ -281,7 +326,7 @@ def machines(sets):
     return "\n".join(dict.fromkeys(lines)) + "\n"
 
 
-def page(record, plans, nested, rerank):
+def page(record, plans, nested, rerank, engines):
     """Return the page of the records."""
     sets = record["sets"]
     fresh = max(
@@ -308,6 +353,8 @@ def page(record, plans, nested, rerank):
             rerank_table(rerank),
             PLANS_INTRO,
             plans_tables(plans),
+            ENGINES_INTRO,
+            engines_table(engines),
         ]
     )
 
@@ -351,10 +398,10 @@ def main():
     parser.add_argument("--out", type=Path, default=README)
     options = parser.parse_args()
     record = index_record.record(index_record.read(options.record))
-    plans, nested = index_record.read(PLANS), index_record.read(NESTED)
+    plans, nested, engines = (index_record.read(path) for path in (PLANS, NESTED, ENGINES))
     rerank = json.loads(RERANK.read_text("utf-8"))
     pages = {
-        options.out: page(record, plans, nested, rerank),
+        options.out: page(record, plans, nested, rerank, engines),
         FRONT: insert(FRONT.read_text(encoding="utf-8"), record),
     }
     for path, text in pages.items():

@@ -12,6 +12,7 @@ from kinhash import Codes, sql
 from kinhash.engines.components import group_codes
 from kinhash.engines.text import literal
 from kinhash.index import reference
+from kinhash.methods import ITQ, ClassCode, Nested
 
 
 class Engine:
@@ -111,17 +112,34 @@ CASES = [
     (65, False, 0),
     (128, True, 70),
     (256, False, 0),
+    "learned",
 ]
 
 
-@pytest.fixture(params=CASES, ids=lambda case: f"{case[0]}{'-signed' if case[1] else ''}-{case[2]}")
-def tables(request, engine):
+def learned_codes(digits):
+    """Return what a model makes of rows that it was not fitted on: many equal, some near."""
+    X, y = digits
+    model = Nested(bucket=ClassCode(), rank=ITQ(), n_bits=36, n_rank_bits=6).fit(X[:400], y[:400])
+    return model.encode(X[400:440]), model.encode(X[440:465])
+
+
+def told(case):
+    return case if isinstance(case, str) else f"{case[0]}{'-signed' if case[1] else ''}-{case[2]}"
+
+
+@pytest.fixture(params=CASES, ids=told)
+def tables(request, engine, digits):
     """Two tables of codes in the engine, and what they hold."""
-    n_bits, signed, n_rank_bits = request.param
-    rng = np.random.default_rng(n_bits + signed)
-    items, others = (
-        random_codes(rng, n, n_bits, signed=signed, n_rank_bits=n_rank_bits) for n in (40, 25)
-    )
+    if request.param == "learned":
+        rng = np.random.default_rng(0)
+        items, others = learned_codes(digits)
+        assert 1 < items.n_unique < len(items)
+    else:
+        n_bits, signed, n_rank_bits = request.param
+        rng = np.random.default_rng(n_bits + signed)
+        items, others = (
+            random_codes(rng, n, n_bits, signed=signed, n_rank_bits=n_rank_bits) for n in (40, 25)
+        )
     layout = sql.Layout.of(items)
     ids = [rng.permutation(200)[: len(codes)] - 50 for codes in (items, others)]
     engine.load("items", layout, items, ids[0])
@@ -254,16 +272,26 @@ def test_codes_have_their_lowest_id_and_how_many_items(engine, tables):
     )
 
 
-def test_many_equal_codes_are_one_code(engine):
-    codes = Codes.from_dense(np.tile([[1, 1, 0, 0]], (3000, 1)))
-    codes = Codes.concatenate([codes, Codes.from_dense([[1, 0, 0, 0], [0, 0, 0, 0]])])
+SERIES = {  # the numbers from 0 to a million and a bit
+    "duckdb": "SELECT i FROM range(1500000) t(i)",
+    "postgres": "SELECT i FROM generate_series(0, 1499999) i",
+    "sqlite": "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 1499999)\n"
+    "SELECT i FROM n",
+}
+
+
+def test_more_than_a_million_equal_codes_are_one_code(engine):
+    codes = Codes.from_dense([[1, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 0]])
     layout = sql.Layout.of(codes)
-    engine.load("items", layout, codes, np.arange(3002))
+    engine.load("items", layout, codes, [2_000_000, 3_000_000, 4_000_000])
+    engine.execute(f"INSERT INTO items SELECT i, 3 FROM ({SERIES[engine.name]}) s")  # noqa: S608 - own text
+    found = engine.rows(sql.codes(layout, dialect=engine.name))
+    assert sorted(found) == [(0, 3, 1_500_001), (3_000_000, 1, 1), (4_000_000, 0, 1)]
     found = engine.rows(sql.join(layout, radius=2, dialect=engine.name))
     assert sorted(tuple(sorted(row[:2])) + row[2:] for row in found) == [
-        (0, 3000, 1),
-        (0, 3001, 2),
-        (3000, 3001, 1),
+        (0, 3_000_000, 1),
+        (0, 4_000_000, 2),
+        (3_000_000, 4_000_000, 1),
     ]
 
 

@@ -5,6 +5,7 @@ import pytest
 from kinhash.engines.spark import known, radius_join
 from kinhash.errors import InvalidInputError
 from kinhash.index import reference
+from kinhash.methods import ITQ, ClassCode, Nested
 
 
 def rows(df):
@@ -54,6 +55,35 @@ def test_a_frame_with_itself_gives_each_pair_once_and_ids_may_be_texts(frame, cl
     assert rows(found) == expected
 
 
+def learned(digits):
+    X, y = digits
+    model = Nested(bucket=ClassCode(), rank=ITQ(), n_bits=36, n_rank_bits=6).fit(X[:400], y[:400])
+    return model.encode(X[400:450]), model.encode(X[450:480])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "case",
+    [(1, False, 0), (7, False, 3), (63, True, 0), (64, False, 70), (256, False, 0), "learned"],
+    ids=str,
+)
+@pytest.mark.parametrize("by", ["broadcast", "keys"])
+def test_codes_of_any_kind_give_every_pair(frame, clustered, digits, case, by):
+    if case == "learned":
+        codes = learned(digits)
+    else:
+        n_bits, signed, n_rank_bits = case
+        options = {"n_rank_bits": n_rank_bits, "signed": signed}
+        codes = [clustered(n, n_bits, seed=n, **options) for n in (50, 30)]
+    ids = [(np.arange(len(own)) * 7 % len(own) - 9).tolist() for own in codes]
+    left, right = zip(codes, ids, strict=True)
+    frames = frame(*left), frame(*right)
+    for radius in range(4):
+        found = radius_join(*frames, radius=radius, pairs="items", by=by)
+        n_columns = 4 if codes[0].n_rank_bits else 3
+        assert rows(found) == [row[:n_columns] for row in item_pairs(left, right, radius)]
+
+
 def test_what_does_not_fit_a_worker_is_joined_by_the_text(frame, clustered, monkeypatch):
     left, right = clustered(30, 40, seed=1), clustered(30, 40, seed=2)
     frames = frame(left, np.arange(30)), frame(right, np.arange(30))
@@ -70,9 +100,10 @@ def plan(df):
     return df._jdf.queryExecution().simpleString()
 
 
-def test_many_equal_codes_are_one_code_and_rows_without_a_code_match_nothing(spark):
-    table = pa.table({"id": range(3003), "w0": [3] * 3000 + [1, 0, None]})
-    df = spark.createDataFrame(table)
+def test_a_million_equal_codes_are_one_code_and_rows_without_a_code_match_nothing(spark):
+    others = spark.createDataFrame(pa.table({"id": [3000, 3001, 3002], "w0": [1, 0, None]}))
+    equal = spark.range(10**6).where("id < 3000 OR id > 3002").selectExpr("id", "3L AS w0")
+    df = equal.unionByName(others)
     for by in ("broadcast", "keys"):
         found = rows(radius_join(df, radius=2, by=by))
         assert sorted((*sorted(row[:2]), row[2]) for row in found) == [

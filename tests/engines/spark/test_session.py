@@ -1,3 +1,5 @@
+import re
+import socket
 import sys
 
 import pyarrow as pa
@@ -101,3 +103,26 @@ def test_a_running_session_stays_when_a_command_is_over(spark):
     with opened("local[1]") as found:
         assert found is spark
     assert spark.range(3).count() == 3
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize("place", ["127.0.0.1:{nobody}", "127.0.0.1"])
+def test_a_master_that_is_down_is_tried_a_few_times_then_told(spark_installed, monkeypatch, place):
+    from pyspark.sql import SparkSession
+
+    monkeypatch.setattr(SparkSession, "getActiveSession", lambda: None)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        master = f"spark://{place.format(nobody=free.getsockname()[1])}"
+        reason = "connection refused" if "nobody" in place else "it is no spark://HOST:PORT"
+        message = f"No Spark master answers at {master} after 5 attempts: {reason}. Start it"
+        with pytest.raises(InvalidInputError, match=re.escape(message)):
+            session(master)
+
+
+def test_a_context_that_has_stopped_is_told_in_one_sentence(spark):
+    from pyspark.errors import PySparkRuntimeError
+
+    with pytest.raises(KinhashError, match=r"^Spark has stopped before the work was done"):  # noqa: SIM117
+        with failures():
+            raise PySparkRuntimeError("Cannot call methods on a stopped SparkContext. More.")

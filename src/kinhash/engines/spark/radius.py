@@ -1,5 +1,6 @@
 """Every pair of codes or items within a radius, on Spark."""
 
+from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
 from kinhash.arguments import check_choice, check_integer
@@ -116,34 +117,61 @@ class _Join(NamedTuple):
 
     def by_index(self, sent: Any) -> Frame:  # noqa: ANN401 - untyped
         """Return the answer of an index of these codes in each worker."""
+        if self.right is not None and self.pairs == "items":
+            words = self.layout.words
+            different = self.left.select(*words).dropna().distinct()
+            return self._items(self._near(different, words, sent), self.right)
+        codes = self.codes(self.left)
+        named = codes.select(codes["code"].alias("left_code"), *self.layout.words)
+        found = self._near(named, ["left_code"], sent)
+        if self.right is None:
+            found = found.where("left_code < right_code")
+        return found if self.pairs == "codes" else self._own_items(codes, found)
+
+    def _near(self, codes: Frame, keep: Sequence[str], sent: Any) -> Frame:  # noqa: ANN401 - untyped
+        """Return the codes of the index that each of these is near to, with some of its columns."""
         session, types = self.left.sparkSession, pyspark("sql.types")
         bucket = Layout(self.layout.n_bucket_bits, signed=self.layout.signed)
         radius, n_threads = self.radius, task_cpus(session)
+        fields = [
+            *(codes.schema[column] for column in keep),
+            types.StructField("right_code", self.other.schema[self.id].dataType),
+            types.StructField("distance", types.IntegerType()),
+        ]
         finder = Finder(
             sent_codes(session, sent, bucket, "code"),
             bucket,
             lambda index, codes: index.search_radius(codes, radius, n_threads=n_threads),
-            keep=["code"],
-            names=["left_code", "right_code", "distance"],
+            keep=keep,
+            names=[field.name for field in fields],
         )
-        codes = self.codes(self.left)
-        fields = [
-            types.StructField("left_code", self.left.schema[self.id].dataType),
-            types.StructField("right_code", self.other.schema[self.id].dataType),
-            types.StructField("distance", types.IntegerType()),
-        ]
-        found = map_arrow(codes.select("code", *self.layout.words), finder, fields)
-        if self.right is None:
-            found = found.where("left_code < right_code")
-        return found if self.pairs == "codes" else self._items(codes, found)
+        return map_arrow(codes, finder, fields)
 
-    def _items(self, codes: Frame, found: Frame) -> Frame:
-        """Return the items of pairs of codes."""
+    def _items(self, found: Frame, right: Frame) -> Frame:
+        """Return the items of two frames, of codes of the left and names of those of the right."""
         text = Text(self.layout, DIALECTS["spark"], self.id)
-        frames = [self.left, codes, found]
-        if self.right is not None:
-            frames += [self.right, self.codes(self.right)]
-        with views(*frames) as [left, text.left, pairs, *rest]:
-            right, text.right = rest or (None, text.left)
+        ranks = ""
+        order = "left_id, distance"
+        if self.layout.rank_words:
+            text.add_singles()
+            differing = text.n_differing(self.layout.rank_words, "x.", "q.")
+            ranks, order = f", {differing} AS rank_distance", f"{order}, rank_distance"
+        with views(self.left, found, right, self.codes(right)) as [x, pairs, q, codes]:
+            return self.left.sparkSession.sql(
+                text.select(
+                    f"SELECT x.{self.id} AS left_id, q.{self.id} AS right_id, p.distance{ranks}\n"
+                    f"FROM {pairs} p JOIN {x} x ON {text.equal('x', 'p')}\n"
+                    f"JOIN {codes} c ON c.code = p.right_code\n"
+                    f"JOIN {q} q ON {text.equal('q', 'c')}\n"
+                    f"WHERE x.{self.id} IS NOT NULL AND q.{self.id} IS NOT NULL\n"
+                    f"ORDER BY {order}, right_id"
+                )
+            )
+
+    def _own_items(self, codes: Frame, found: Frame) -> Frame:
+        """Return the items of pairs of codes of one frame."""
+        text = Text(self.layout, DIALECTS["spark"], self.id)
+        with views(self.left, codes, found) as [left, text.left, pairs]:
+            text.right = text.left
             select = f"SELECT left_code, right_code, distance FROM {pairs}"
-            return self.left.sparkSession.sql(text.select_items(select, left, right))
+            return self.left.sparkSession.sql(text.select_items(select, left, None))

@@ -5,7 +5,9 @@ import importlib
 import os
 import re
 import shutil
+import socket
 import sys
+import time
 from collections.abc import Iterator, Mapping
 from types import ModuleType
 from typing import Any
@@ -18,6 +20,9 @@ Session = Any  # pyspark.sql.SparkSession
 Frame = Any  # pyspark.sql.DataFrame
 
 TESTED, OLDEST = ("4.0", "4.3"), "4.0"
+
+ATTEMPTS = 5  # to reach a master
+_FIRST_WAIT, _TIMEOUT = 0.1, 5  # seconds: between attempts, doubled each time; of one attempt
 
 # Spark's page would listen everywhere.
 _LOOPBACK = {
@@ -99,6 +104,7 @@ def _own_settings(master: str | None) -> dict[str, str]:
     if is_submitted or pyspark().SparkSession.getActiveSession() is not None:
         return {}
     _check_java()
+    _check_master(master)
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     is_local = not any(name in os.environ for name in _CONFIGURED_BY)
     if master is not None:
@@ -115,6 +121,31 @@ def _check_java() -> None:
             f"Spark needs Java 17 or newer, but there is no `java` in {where}. Install it, such as "
             "the package openjdk-17-jre-headless."
         )
+
+
+def _check_master(master: str | None) -> None:
+    """Raise InvalidInputError if nobody listens where a standalone master should be.
+
+    Spark itself tries for a minute, and then says only that its context has stopped.
+    """
+    if master is None or not master.startswith("spark://"):
+        return
+    places = [place.rpartition(":") for place in master.removeprefix("spark://").split(",")]
+    reason = "it is no spark://HOST:PORT"
+    for attempt in range(ATTEMPTS):
+        time.sleep(_FIRST_WAIT * 2 ** (attempt - 1) if attempt else 0)
+        for host, _, port in places:
+            try:
+                socket.create_connection((host, int(port)), _TIMEOUT).close()
+            except (OSError, ValueError, OverflowError) as error:
+                if isinstance(error, OSError):
+                    reason = (error.strerror or str(error)).lower()
+            else:
+                return
+    raise InvalidInputError(
+        f"No Spark master answers at {master} after {ATTEMPTS} attempts: {reason}. Start it, or "
+        "name another."
+    )
 
 
 def task_cpus(session: Session) -> int:
@@ -169,6 +200,9 @@ def _told(text: str) -> tuple[str, bool]:
     if "No module named 'kinhash'" in text:
         remedy = "Install it there, or name another Python as PYSPARK_PYTHON."
         return f"The Python of Spark's workers has no kinhash. {remedy}", True
+    if "stopped SparkContext" in text:
+        remedy = "Look at what Spark has written, and whether its master still runs."
+        return f"Spark has stopped before the work was done. {remedy}", False
     java = re.search(r"^: (?:[\w.$]+: )?(.+)$", text, re.MULTILINE)
     line = java[1] if java else text.strip().partition("\n")[0]
     line = re.sub(r"^\[[\w.]+\] ?|\s*SQLSTATE: \w+\s*$", "", line).rstrip(".")
