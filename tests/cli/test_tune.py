@@ -122,6 +122,11 @@ def test_a_bad_wish_is_one_sentence_and_nothing_is_written(run, npz, tmp_path, w
     assert not list(tmp_path.iterdir())
 
 
+def test_a_bad_wish_is_told_before_data_is_read(run, tmp_path):
+    done = run("tune", tmp_path / "no.npz", "--want", "precisin>=0.5", "--out", tmp_path / "out")
+    assert done.err.startswith("error: Unknown measure 'precisin'. Did you mean 'precision'?")
+
+
 def test_without_labels_the_nearest_vectors_are_similar(run, npz, items, tmp_path):
     np.save(tmp_path / "bare.npy", items[0])
     outs = []

@@ -9,7 +9,7 @@ from kinhash.cli import completion, options
 
 if TYPE_CHECKING:  # these take half a second to import
     from kinhash.datasets import Dataset
-    from kinhash.tuning import Tuned
+    from kinhash.tuning import Goal, Tuned
 
 
 def tune(
@@ -126,7 +126,9 @@ def tune(
     from kinhash.cli import outputs
     from kinhash.cli.data import load_data
     from kinhash.cli.results import emit
+    from kinhash.tuning import Goal
 
+    goal = Goal.parsed(want, maximise)  # what cannot be meant is said before data is read
     kept = trials or out.with_suffix(".trials.jsonl")
     outputs.check_output(out, force=force, inputs=(data, kept))
     if report is not None:  # figures need an extra: better said before the work than after it
@@ -146,8 +148,7 @@ def tune(
     names = None if methods is None else [name.strip() for name in methods.split(",")]
     found = _tuned(
         used,
-        want=want,
-        maximise=maximise,
+        goal,
         methods=names,
         minutes=minutes,
         n_items=n_items or len(dataset),
@@ -184,9 +185,8 @@ def _training_part(
 
 def _tuned(
     used: tuple[Any, Any],
+    goal: "Goal",
     *,
-    want: str,
-    maximise: str | None,
     methods: list[str] | None,
     minutes: float | None,
     n_items: int,
@@ -200,8 +200,7 @@ def _tuned(
         try:
             return search(
                 *used,
-                want=want,
-                maximise=maximise,
+                want=goal,
                 methods=methods,
                 minutes=minutes,
                 n_items=n_items,
