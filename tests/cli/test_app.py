@@ -68,7 +68,13 @@ def test_the_examples_run_one_after_the_other(run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for command, example in app.EXAMPLES.items():
         words = shlex.split(example)[1:]
-        if command.__name__ in {"demo", "reproduce", "add", "remove", "merge"}:  # tests of their own
+        if command.__name__ in {
+            "demo",
+            "reproduce",
+            "add",
+            "remove",
+            "merge",
+        }:  # tests of their own
             continue
         if command.__name__ == "train":
             words += ["--set", "recipe=paper", "--set", "max_steps=50"]

@@ -97,7 +97,7 @@ def test_warnings_of_other_libraries_for_their_developers_are_not_shown(run, mon
             ("train", "digits", "--out", "x", "--set", "max_step=3"),
             "'--set': Unknown parameter of sparsehash 'max_step'. Did you mean 'max_steps'?",
         ),
-        (("info", "x", "--format", "xml"), "'xml' is not one of 'table', 'json', 'csv'."),
+        (("info", "x", "--format", "xml"), "'xml' is not one of 'table', 'json', 'jsonl', 'csv'."),
         (("info", "x", "y"), "unexpected extra argument"),
     ],
 )

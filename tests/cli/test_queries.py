@@ -91,12 +91,12 @@ def test_rows_without_a_known_word_are_counted(run, picture_items, pair_model, t
         (
             ("--modality", "text"),
             2,
-            "'--queries' / '--query-text' / '--codes': give exactly one of these.",
+            "'--queries' / '--query-text' / '--codes' / '--like': give exactly one of these.",
         ),
         (
             ("--queries", "digits", "--query-text", "rose", "--modality", "text"),
             2,
-            "'--queries' / '--query-text' / '--codes': give exactly one of these.",
+            "'--queries' / '--query-text' / '--codes' / '--like': give exactly one of these.",
         ),
     ],
 )
@@ -155,7 +155,10 @@ def test_codes_of_another_encoder_are_doubted(run, index, codes, tmp_path):
     [
         (("--codes", "C", "--model", "M"), "'--model': leave it out: --codes are searched for as"),
         (("--codes", "C", "--modality", "text"), "'--modality': leave it out"),
-        (("--codes", "C", "--queries", "C"), "'--queries' / '--query-text' / '--codes': give"),
+        (
+            ("--codes", "C", "--queries", "C"),
+            "'--queries' / '--query-text' / '--codes' / '--like': give",
+        ),
         (("--queries", "C"), "'--model': is missing: --queries and --query-text are encoded by it"),
         (("--queries", "C", "--model", "M", "--column", "c"), "'--column': it names what holds"),
         (("--codes", "C", "--rerank", "C"), "'--rerank': it compares vectors, so the queries must"),

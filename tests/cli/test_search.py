@@ -109,13 +109,6 @@ def test_the_threads_are_those_asked_for(run, index, model, npz, monkeypatch):
     assert set(asked) == {3}
 
 
-def test_queries_in_several_chunks_give_the_same_answers(run, index, model, npz, monkeypatch):
-    words = ("search", index, "--model", model, "--queries", npz, "--radius", "3")
-    whole = run(*words, "--format", "json")
-    monkeypatch.setattr("kinhash.cli.search.CHUNK_QUERIES", 7)
-    assert run(*words, "--format", "json") == whole
-
-
 # Rank bits
 
 

@@ -20,12 +20,14 @@ from kinhash import (
     SparseHash,
     load,
     rerank,
+    sql,
 )
 from kinhash.codes import StoredCodes
 from kinhash.datasets import DATASETS, Batch, Dataset, Items, Split, open_items
 from kinhash.datasets import load as load_dataset
 from kinhash.dedup import Duplicates, deduplicate
 from kinhash.encoders import Encoder
+from kinhash.engines.layout import Layout
 from kinhash.errors import KinhashError, SearchTimeout
 from kinhash.linkage import Groups
 from kinhash.methods import (
@@ -302,6 +304,11 @@ def datasets() -> Dataset:
         assert_type(batch.vectors, npt.NDArray[np.float32] | None)
         assert_type(batch.texts, tuple[str, ...] | None)
     return data
+
+
+def texts(layout: Layout) -> str:
+    assert_type(sql.join(layout, radius=1), str)
+    return sql.join(layout, right="new", radius=2, dialect="postgres")
 
 
 def failures(found: HammingIndex, queries: Codes) -> float:

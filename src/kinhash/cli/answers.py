@@ -7,7 +7,7 @@ from typing import Any
 
 from kinhash.arrays import Array
 from kinhash.cli import options
-from kinhash.cli.beside import Beside
+from kinhash.cli.beside import Beside, Wanted
 from kinhash.cli.messages import counted, note
 from kinhash.cli.queries import Asked
 from kinhash.cli.results import shown, stdout
@@ -20,26 +20,10 @@ TABLE_LIMIT = 50
 COLUMNS = ("id", "distance", "rank_distance", "similarity", "precision")
 
 
-def limit_of(limit: int | None, output: options.Format) -> int | None:
-    """Return how many matches are printed at most, None for all; by default 50 in a table."""
-    if limit is None and output is options.Format.TABLE:
-        limit = TABLE_LIMIT
-    return limit or None
-
-
-def columns_of(asked: Asked, *, is_rated: bool) -> list[str]:
-    """Return which of `COLUMNS` matches have."""
-    left_out = set() if asked.codes.n_rank_bits else {"rank_distance"}
-    left_out |= {"similarity"} if asked.vectors is None else set()
-    left_out |= set() if is_rated else {"precision"}
-    return [name for name in COLUMNS if name not in left_out]
-
-
 def show(
     found: list[Matches | Ranked],
     asked: Asked,
-    columns: Sequence[str],
-    more: Beside,
+    wanted: Wanted,
     *,
     limit: int | None,
     output: options.Format,
@@ -49,11 +33,17 @@ def show(
     Args:
         found: The matches of the queries that are known, in parts.
         asked: All queries.
-        columns: What `columns_of` has returned.
-        more: What else is shown of each item.
-        limit: Print this many matches at most, all for None.
+        wanted: What else is shown of each item.
+        limit: Print this many matches at most, 0 for all; by default 50 in a table, else all.
         output: How.
+
+    Raises:
+        InvalidInputError: What else is wanted cannot be read.
     """
+    limit = (TABLE_LIMIT if limit is None and output is options.Format.TABLE else limit) or None
+    is_rated = any(matches.precision is not None for matches in found)
+    columns = _columns_of(asked, is_rated=is_rated)
+    more = wanted.read(found, limit, ["query", *columns])
     with stdout() as stream:
         answers = _answers(found, asked, limit, columns, more)
         lines = _LINES[output](answers, [*columns, *more.columns])
@@ -67,6 +57,14 @@ def show(
         f"{counted(n_matches, 'match', 'matches')}"
         + (f", {limit:,} shown: --limit 0 shows all." if cut else ".")
     )
+
+
+def _columns_of(asked: Asked, *, is_rated: bool) -> list[str]:
+    """Return which of `COLUMNS` matches have."""
+    left_out = set() if asked.codes.n_rank_bits else {"rank_distance"}
+    left_out |= {"similarity"} if asked.vectors is None else set()
+    left_out |= set() if is_rated else {"precision"}
+    return [name for name in COLUMNS if name not in left_out]
 
 
 def _answers(

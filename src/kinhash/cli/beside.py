@@ -33,70 +33,79 @@ class Beside:
         return {name: row.get(name) for name in self.columns}
 
 
-def check_options(show: str | None, table: str | None) -> None:
-    """Raise unless both options are given, or neither.
+@dataclasses.dataclass(frozen=True)
+class Wanted:
+    """What the options ask for.
 
-    Raises:
-        typer.BadParameter: One of them is missing.
+    Attributes:
+        show: Names or patterns of columns.
+        table: Where these are.
+        ids: The column of the ids there.
+        delimiter: Between its cells.
     """
-    if show is not None and table is None:
-        raise _wrong("--table", "is missing: it is where the columns of --show are")
-    if table is not None and show is None:
-        raise _wrong("--show", "is missing: it names the columns of --table to print")
+
+    show: str | None
+    table: str | None
+    ids: str | None
+    delimiter: str | None
+
+    def check(self) -> None:
+        """Raise unless both of the first two are given, or neither.
+
+        Raises:
+            typer.BadParameter: One of them is missing.
+        """
+        if self.show is not None and self.table is None:
+            raise _wrong("--table", "is missing: it is where the columns of --show are")
+        if self.table is not None and self.show is None:
+            raise _wrong("--show", "is missing: it names the columns of --table to print")
+
+    def read(
+        self, found: Sequence[Matches | Ranked], limit: int | None, taken: Sequence[str]
+    ) -> Beside:
+        """Return what is shown of the items that were found.
+
+        Args:
+            found: The matches.
+            limit: How many of them are printed, all for None.
+            taken: Columns that matches have already.
+
+        Raises:
+            InvalidInputError: The table cannot be read, has no such column, or none of the items.
+        """
+        if self.show is None or self.table is None:
+            return Beside()
+        items: dict[int | str, None] = {}
+        n_left = limit
+        for matches in found:
+            some: Array = matches.ids[:n_left]
+            items |= dict.fromkeys(some.tolist())
+            n_left = None if n_left is None else n_left - len(some)
+        columns, rows = columns_of(
+            self.table, self.show, items, ids=self.ids, delimiter=self.delimiter
+        )
+        twice = next((name for name in columns if name in taken), None)
+        if twice is not None:
+            raise InvalidInputError(
+                f"--show names {twice!r}, which each match has already. Leave it out, or rename it "
+                f"in {self.table}."
+            )
+        n_missing = len(items) - len(rows)
+        if items and not rows:
+            raise InvalidInputError(
+                f"{self.table} has none of the items that were found, such as "
+                f"{next(iter(items))!r}. Name the column of their ids with --ids."
+            )
+        if n_missing:
+            note(
+                f"warning: {self.table} has no row for {counted(n_missing, 'item')} that were "
+                "found."
+            )
+        return Beside(columns, {item: _plain(row) for item, row in rows.items()})
 
 
 def _wrong(option: str, reason: str) -> typer.BadParameter:
     return typer.BadParameter(reason, param_hint=f"'{option}'")
-
-
-def read(
-    show: str | None,
-    table: str | None,
-    found: Sequence[Matches | Ranked],
-    *,
-    limit: int | None,
-    ids: str | None,
-    delimiter: str | None,
-    taken: Sequence[str],
-) -> Beside:
-    """Return what is shown of the items that were found.
-
-    Args:
-        show: Names or patterns of columns.
-        table: Where these are.
-        found: The matches.
-        limit: How many of them are printed, all for None.
-        ids: The column of the ids there.
-        delimiter: Between its cells.
-        taken: Columns that matches have already.
-
-    Raises:
-        InvalidInputError: The table cannot be read, has no such column, or none of the items.
-    """
-    if show is None or table is None:
-        return Beside()
-    items: dict[int | str, None] = {}
-    n_left = limit
-    for matches in found:
-        some: Array = matches.ids[:n_left]
-        items |= dict.fromkeys(some.tolist())
-        n_left = None if n_left is None else n_left - len(some)
-    columns, rows = columns_of(table, show, items, ids=ids, delimiter=delimiter)
-    twice = next((name for name in columns if name in taken), None)
-    if twice is not None:
-        raise InvalidInputError(
-            f"--show names {twice!r}, which each match has already. Leave it out, or rename it in "
-            f"{table}."
-        )
-    n_missing = len(items) - len(rows)
-    if items and not rows:
-        raise InvalidInputError(
-            f"{table} has none of the items that were found, such as {next(iter(items))!r}. Name "
-            "the column of their ids with --ids."
-        )
-    if n_missing:
-        note(f"warning: {table} has no row for {counted(n_missing, 'item')} that were found.")
-    return Beside(columns, {item: _plain(row) for item, row in rows.items()})
 
 
 def _plain(row: Row) -> Row:

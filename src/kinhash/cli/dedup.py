@@ -160,7 +160,7 @@ def dedup(
     force: options.Force = False,
     _debug: options.Debug = False,
 ) -> None:
-    """Find groups of near-duplicates in DATA, or what DATA has of other data.
+    """Find near-duplicates in DATA, or what it has of other data.
 
     Writes or prints a row for each member of a group: id, group, representative, keep, distance of
     codes, similarity of vectors. Without the rows whose keep is false, no duplicates are left. How

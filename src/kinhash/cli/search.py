@@ -2,21 +2,11 @@
 
 import functools
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import Annotated
 
 import typer
 
 from kinhash.cli import completion, options
-
-if TYPE_CHECKING:  # these take half a second to import
-    from kinhash.cli.queries import Asked
-    from kinhash.cli.reranking import Reranker
-    from kinhash.codes import Order
-    from kinhash.index.hamming import HammingIndex
-    from kinhash.matches import Matches
-    from kinhash.reranking import Ranked
-
-CHUNK_QUERIES = 1024  # between two steps of the progress bar
 
 
 def search(
@@ -195,13 +185,15 @@ def search(
     from kinhash.cli import answers, beside, inputs, precision, reranking
     from kinhash.cli import queries as reading
     from kinhash.cli.data import load_data
+    from kinhash.cli.searching import Reach, searched
 
-    options.check_one_of({"--radius": radius, "--min-precision": min_precision, "--top-k": k})
-    precision.check_options(min_precision, similar_share)
-    beside.check_options(show, table)
+    reach = Reach(radius, min_precision, k, order.value, similar_share)
     source = reading.Source(
         queries, query_text or None, query_codes, column, model, modality, like or None
     )
+    wanted = beside.Wanted(show, table, ids, delimiter)
+    reach.check()
+    wanted.check()
     reading.check_options(source)
     reranking.check_options(rerank, metric, candidates, k, has_vectors=queries is not None)
     read = functools.partial(
@@ -215,74 +207,8 @@ def search(
     )
     method = None if model is None else inputs.load_fitting_model(model, modality)
     index = inputs.load_items(items, method)
-    needed = min_precision is not None or similar_share is not None
-    precision.take_calibration(index, items, model, method, needed=needed)
+    precision.take_calibration(index, items, model, method, needed=reach.needs_calibration)
     reranker = reranking.opened(rerank, index, metric=metric, k=k, candidates=candidates, root=root)
     asked = reading.asked(source, method, index, reranker, read=read, ids=ids, n_threads=threads)
-    share = precision.share_of(index, asked.codes[asked.is_known], similar_share)
-    if min_precision is not None:
-        n_queries = int(asked.is_known.sum())
-        given = similar_share is not None
-        precision.tell(index, min_precision, share, given=given, n_queries=n_queries)
-    reach = Reach(radius, min_precision, k, order.value)
-    found = _found(index, asked, reranker, reach, share, n_threads=threads)
-    limit = answers.limit_of(limit, output)
-    columns = answers.columns_of(asked, is_rated=index.calibration is not None)
-    more = beside.read(
-        show, table, found, limit=limit, ids=ids, delimiter=delimiter, taken=["query", *columns]
-    )
-    answers.show(found, asked, columns, more, limit=limit, output=output)
-
-
-class Reach(NamedTuple):
-    """How far a search goes, by one of the first three, and in which order."""
-
-    radius: int | None
-    min_precision: float | None
-    k: int | None
-    order: "Order"
-
-
-def _found(
-    index: "HammingIndex",
-    asked: "Asked",
-    reranker: "Reranker | None",
-    reach: Reach,
-    share: float | None,
-    *,
-    n_threads: int | None,
-) -> "list[Matches | Ranked]":
-    """Return the matches, a chunk of queries at a time: what shows progress."""
-    from kinhash.cli.like import without_own
-    from kinhash.progress import progress_bar
-
-    found: list[Matches | Ranked] = []
-    queries, n_own = asked.codes[asked.is_known], 0 if asked.own is None else 1
-    with progress_bar("Searching") as report:
-        for start in range(0, len(queries), CHUNK_QUERIES):
-            chunk = queries[start : start + CHUNK_QUERIES]
-            if reach.k is None:
-                matches = index.search_radius(
-                    chunk,
-                    reach.radius,
-                    min_precision=reach.min_precision,
-                    similar_share=None if reach.min_precision is None else share,
-                    sort=True,
-                    order=reach.order,
-                    n_threads=n_threads,
-                )
-            else:
-                n = reranker.n_candidates if reranker else reach.k + n_own
-                matches = index.search_top_k(chunk, n, order=reach.order, n_threads=n_threads)
-            if index.calibration is not None:
-                matches = index.with_precision(matches, similar_share=share)
-            if asked.own is not None:
-                own = asked.own[start : start + CHUNK_QUERIES]
-                found.append(without_own(matches, own, reach.k))
-            elif reranker is None:
-                found.append(matches)
-            else:
-                vectors = asked.vectors[asked.is_known][start : start + CHUNK_QUERIES]
-                found.append(reranker(matches, vectors, n_threads))
-            report(start + len(chunk), len(queries))
-    return found
+    found = searched(index, asked, reranker, reach, n_threads=threads)
+    answers.show(found, asked, wanted, limit=limit, output=output)
