@@ -78,7 +78,14 @@ def run_console(session):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
-    ["README.md", "docs/duplicates.md", "docs/engines.md", "docs/guide.md", "docs/own-codes.md", "docs/two-stage.md"],
+    [
+        "README.md",
+        "docs/duplicates.md",
+        "docs/engines.md",
+        "docs/guide.md",
+        "docs/own-codes.md",
+        "docs/two-stage.md",
+    ],
 )
 def test_what_a_document_shows_runs_and_prints_what_it_says(name, tmp_path, monkeypatch):
     """Blocks run in order in one namespace; a text block is what the Python before it prints."""
