@@ -6,19 +6,20 @@ With --check it writes nothing and fails if the page is not current.
 """
 
 import argparse
-import json
 import sys
 from pathlib import Path
 
 import index_record
+import section_dedup
+import section_engines
+import section_nested
+import section_plans
+import section_rerank
 from index_record import TOP
+from render_numbers import show
 
 HERE = Path(__file__).parent
 RECORD = HERE / "results" / "index.jsonl"
-PLANS = HERE / "results" / "plans.jsonl"
-NESTED = HERE / "results" / "nested.jsonl"
-RERANK = HERE / "results" / "rerank.json"
-ENGINES = HERE / "results" / "engines.jsonl"
 README = HERE / "README.md"
 FRONT = HERE.parent / "README.md"
 START, END = "<!-- speed:start -->\n", "<!-- speed:end -->"
@@ -33,6 +34,7 @@ INTRO = """# How fast is it?
 | `bench_metrics.py` | the measures of retrieval, against a NumPy distance matrix with argsort |
 | `bench_multimodal.py` | several modalities: memory of a fit, sparse against dense rows |
 | `bench_index.py` | exact search, against FAISS, usearch and NumPy |
+| `bench_dedup.py` | near-duplicates, against FAISS, semhash, datasketch and codes alone |
 | `bench_nested.py` | the order of rank bits, against FAISS and NumPy |
 | `bench_rerank.py` | candidates in the order of their vectors, against NumPy |
 | `bench_plans.py` | what each plan of exact search gains |
@@ -80,13 +82,6 @@ How it is measured:
 - *must* and *aim* are what the project set itself; *all* is the ratio with {n_cores} threads on
   both sides.
 """
-
-
-def show(number):
-    """Return a number with three digits, or nothing."""
-    if number is None:
-        return ""
-    return f"{number:,.0f}" if abs(number) >= 100 else f"{number:.3g}"
 
 
 def sets_table(sets):
@@ -156,163 +151,6 @@ def growth_table(sets):
     return "\n".join(lines) + "\n\n![Time against items](results/index-growth.svg)\n"
 
 
-NESTED_INTRO = """
-## Nested codes: the bucket finds, the rank orders
-
-    python benchmarks/bench_nested.py     # measures: results/nested.jsonl
-
-Codes of 32 bucket and 32 rank bits, 64 queries in a call for each thread, the fastest of several
-visits in turns. *unique*: `search_top_k` against FAISS over the different buckets, with NumPy to
-gather and order their items by rank distance (the same answers). *flat*: the same search against
-IndexBinaryFlat over all 64 bits, whose order is that of the sum of both distances. *total*:
-`order="total"`, which has that order, too. *radius*: time of a search without `sort` over that of
-the index of the same buckets without rank bits. *bytes*: of a lean index, less that one's. Goals
-are for one thread; *all* is the ratio with all cores on both sides.
-
-"""
-
-
-def nested_table(lines):
-    """Return a Markdown table of nested codes."""
-    sets = {line["set"]: line for line in lines if line["of"] == "set"}
-    sets = dict(sorted(sets.items(), key=lambda one: one[1]["n_items"]))
-    parts = [
-        f"- {name}: {one['n_items']:,} items, {one['n_unique']:,} different buckets; "
-        f"{one['about']}."
-        for name, one in sets.items()
-    ]
-    parts += [
-        "",
-        "| codes | cell | ours, µs | peer, µs | ratio | must | aim | | all | peer |",
-        "|---|---|---:|---:|---:|---:|---:|---|---:|---|",
-    ]
-    rows = [line for name in sets for line in lines if (line["of"], line["set"]) == ("ratio", name)]
-    every = {(r["set"], r["kind"], r["value"]): r["ratio"] for r in rows if r["n_threads"] > 1}
-    for row in rows:
-        if row["n_threads"] > 1:
-            continue
-        kind, value = row["kind"], row["value"]
-        cell = kind if value is None else f"{kind}, {'r' if kind == 'radius' else 'k'} = {value}"
-        mark = {None: "", True: "✓", False: "✗"}[row["reached"]]
-        times = ["", ""] if value is None else [show(row["ours"]), show(row["theirs"])]
-        cells = [row["set"], cell, *times, f"**{show(row['ratio'])}**"]
-        cells += [show(row["must"]), show(row["aim"]), mark]
-        cells += [show(every.get((row["set"], kind, value))), row["peer"] or ""]
-        parts.append(f"| {' | '.join(cells)} |")
-    return "\n".join(parts) + "\n"
-
-
-RERANK_INTRO = """
-## Reranking: vectors order what codes find
-
-    python benchmarks/bench_rerank.py --json benchmarks/results/rerank.json
-
-The best 10 of {candidates} candidates per query, at random rows of {items:,} x 384 mapped vectors,
-new ones each time: `rerank` against NumPy gathering the same rows as float32 and multiplying them.
-One thread ({isa}), medians of {runs} alternating runs in processor time. Goals are for float16.
-
-"""
-RERANK_MUST, RERANK_AIM = 3, 8
-
-
-def rerank_table(record):
-    """Return a Markdown table of reranking."""
-    lines = [
-        "| vectors | metric | ours, µs | NumPy, µs | ratio | must | aim | |",
-        "|---|---|---:|---:|---:|---:|---:|---|",
-    ]
-    for row in record["records"]:
-        ratio = row["numpy"] / row["kinhash"]
-        goals = ["", "", ""]
-        if row["vectors"] == "float16":
-            goals = [str(RERANK_MUST), str(RERANK_AIM), "✓" if ratio >= RERANK_MUST else "✗"]
-        cells = [row["vectors"], row["metric"], show(row["kinhash"]), show(row["numpy"])]
-        lines.append(f"| {' | '.join([*cells, f'**{show(ratio)}**', *goals])} |")
-    return "\n".join(lines) + "\n"
-
-
-PLANS_INTRO = """
-## What each plan gains
-
-    python benchmarks/bench_plans.py      # measures: results/plans.jsonl
-
-Times as fast with a plan as without it, when all others stay: one thread, 64 queries in a call, the
-fastest of several visits in turns. A plan may go if leaving it out keeps at least 0.8 of the speed
-of every cell, that is if no cell gains more than 1.25 by it. `scan` answers what no other plan can
-and always stays. `lookup` is used for radius 0 only; without it, `deletions` answers. Lists of
-`neighbours` are made with deletion keys, so without `deletions` there are none either.
-
-"""
-
-
-def plans_tables(cells):
-    """Return a Markdown table of what each plan gains, and the largest gain of each."""
-    plans = list(dict.fromkeys(plan for cell in cells for plan in cell["us"]))
-    plans.remove("all")
-    lines = [
-        f"| codes | cell | µs | {' | '.join(plans)} |",
-        "|---|---|---:|" + "---:|" * len(plans),
-    ]
-    largest = dict.fromkeys(plans, (0.0, ""))
-    for cell in cells:
-        name, us = cell["set"], cell["us"]
-        letter = "r" if cell["task"] == "range" else "k"
-        what = f"{letter} = {cell['value']:,}"
-        gains = {plan: us[plan] / us["all"] for plan in plans if plan in us}
-        for plan, gain in gains.items():
-            largest[plan] = max(largest[plan], (gain, f"{name}, {what}"))
-        texts = [f"{gains[plan]:.2f}" if plan in gains else "" for plan in plans]
-        lines.append(f"| {name} | {what} | {show(us['all'])} | {' | '.join(texts)} |")
-    lines += ["", "| plan | largest gain | where | |", "|---|---:|---|---|"]
-    for plan, (gain, where) in largest.items():
-        verdict = "stays" if gain > 1 / 0.8 else "may go"
-        lines.append(f"| {plan} | {gain:.2f} | {where} | {verdict} |")
-    return "\n".join(lines) + "\n"
-
-
-ENGINES_INTRO = """
-## Other engines
-
-    python benchmarks/bench_engines.py    # measures: results/engines.jsonl; --only duckdb, ...
-
-Each ratio compares two ways in one engine, in turns in one run; answers are compared before they
-are timed. *share*: of the rate of one process. *DuckDB*: deletion keys against a join that compares
-all pairs by `bit_count(xor(...))`, of which a tenth is timed. *PostgreSQL*: the medians of 300
-queries by index probes and of 15 by a scan that compares all rows, of a million clustered codes;
-bytes are those of all tables and indexes but the items and their primary key; growth is that of
-queries with 50 to 500 answers. *Spark*: on `local[2]`; brute force broadcasts a tenth of the codes
-asked for and compares all pairs, MinHashLSH has its defaults and gets that tenth only, which is
-not scaled, so its ratios are lower bounds.
-
-"""
-
-ENGINE_UNITS = {"times": "", "min": " min", "bytes": " bytes"}
-
-
-def engines_table(lines):
-    """Return a Markdown table of the engines."""
-    about = []
-    for line in lines:
-        machine = line["machine"]
-        versions = ", ".join(f"{name} {version}" for name, version in machine["versions"].items())
-        about.append(f"{machine['date']}, {machine['n_cores']} cores; {versions}.\n")
-    parts = [
-        *dict.fromkeys(about),
-        "\n| engine | what | measured | must | aim | | more |\n|---|---|---:|---:|---:|---|---|\n",
-    ]
-    for line in lines:
-        sign = "≤ " if line["at_most"] else ""
-        unit = ENGINE_UNITS[line["unit"]]
-        goals = [f"{sign}{show(line[key])}" if line[key] else "" for key in ("must", "aim")]
-        mark = {None: "", True: "✓", False: "✗"}[line["reached"]]
-        more = ", ".join(f"{name.replace('_', ' ')} {show(n)}" for name, n in line["more"].items())
-        what = line["what"].replace("|", "")
-        measured = f"**{show(line['value'])}**{unit}"
-        cells = [line["part"], what, measured, *goals, mark, more]
-        parts.append(f"| {' | '.join(cells)} |\n")
-    return "".join(parts)
-
-
 def machines(sets):
     """Return a sentence on where the record comes from."""
     lines = []
@@ -326,7 +164,7 @@ def machines(sets):
     return "\n".join(dict.fromkeys(lines)) + "\n"
 
 
-def page(record, plans, nested, rerank, engines):
+def page(record):
     """Return the page of the records."""
     sets = record["sets"]
     fresh = max(
@@ -347,14 +185,11 @@ def page(record, plans, nested, rerank, engines):
             METHOD.format(fresh=fresh, n_cores=n_cores, **visits(record)),
             ratio_tables(record),
             growth_table(sets),
-            NESTED_INTRO,
-            nested_table(nested),
-            RERANK_INTRO.format(**rerank),
-            rerank_table(rerank),
-            PLANS_INTRO,
-            plans_tables(plans),
-            ENGINES_INTRO,
-            engines_table(engines),
+            section_nested.section(),
+            section_rerank.section(),
+            section_dedup.section(),
+            section_plans.section(),
+            section_engines.section(),
         ]
     )
 
@@ -398,10 +233,8 @@ def main():
     parser.add_argument("--out", type=Path, default=README)
     options = parser.parse_args()
     record = index_record.record(index_record.read(options.record))
-    plans, nested, engines = (index_record.read(path) for path in (PLANS, NESTED, ENGINES))
-    rerank = json.loads(RERANK.read_text("utf-8"))
     pages = {
-        options.out: page(record, plans, nested, rerank, engines),
+        options.out: page(record),
         FRONT: insert(FRONT.read_text(encoding="utf-8"), record),
     }
     for path, text in pages.items():

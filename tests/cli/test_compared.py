@@ -52,3 +52,9 @@ def test_codes_must_be_such_as_the_index_holds(tmp_path):
     with pytest.raises(InvalidInputError, match="was made by encoder y, but i by x"):
         compared.check_codes_fit(rows, index, "i")
     compared.check_codes_fit(Compared("mine", np.eye(5)), index, "i")
+
+
+def test_a_table_of_texts_alone_needs_the_name_of_their_column(tmp_path):
+    (tmp_path / "x.csv").write_text("id,title\n1,red\n")
+    with pytest.raises(InvalidInputError, match="Name a column of texts with --text, or one of"):
+        compared.read(str(tmp_path / "x.csv"), Described(Looked()))

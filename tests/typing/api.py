@@ -25,7 +25,7 @@ from kinhash import (
 from kinhash.codes import StoredCodes
 from kinhash.datasets import DATASETS, Batch, Dataset, Items, Split, open_items
 from kinhash.datasets import load as load_dataset
-from kinhash.dedup import Duplicates, deduplicate
+from kinhash.dedup import Duplicates, deduplicate, propose
 from kinhash.encoders import Encoder
 from kinhash.engines.layout import Layout
 from kinhash.errors import KinhashError, SearchTimeout
@@ -285,6 +285,7 @@ def duplicates(codes: Codes, model: ITQ) -> Duplicates:
     deduplicate(X, against=X, against_ids=[1, 2], radius=3, model=model, n_threads=1)
     deduplicate(codes, radius=3)
     deduplicate(["red hat", "blue hat"], ids="sku", similarity=0.9).to_arrow()
+    assert_type(propose(X, against=X, by_radius=True, model=model).proposed, float | None)
     deduplicate(X, similarty=0.9)  # type: ignore[call-arg]
     return found
 

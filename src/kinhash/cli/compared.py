@@ -22,6 +22,7 @@ from kinhash.errors import InvalidInputError
 PICTURES = frozenset((".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff"))
 LIST = ".txt"  # of the paths of pictures, one in a line
 
+_NO_VECTORS = "must have numeric columns for the vectors"
 _AS_THEY_ARE = (np.float32, np.float16, np.int8)  # types that stay in their file
 
 
@@ -102,15 +103,23 @@ def _of_table(data: str, described: Described) -> Compared:
     column = described.pictures
     if column is not None:
         looked = dataclasses.replace(looked, text=column)
-    found = load_data(
-        data,
-        features=looked.features,
-        labels=looked.labels,
-        ids=looked.ids,
-        root=looked.root,
-        text=looked.text,
-        delimiter=looked.delimiter,
-    )
+    try:
+        found = load_data(
+            data,
+            features=looked.features,
+            labels=looked.labels,
+            ids=looked.ids,
+            root=looked.root,
+            text=looked.text,
+            delimiter=looked.delimiter,
+        )
+    except InvalidInputError as error:
+        if _NO_VECTORS not in str(error):
+            raise
+        raise InvalidInputError(
+            f"{error} Name a column of texts with --text, or one of paths of pictures with "
+            "--pictures."
+        ) from error
     texts = found.texts if looked.text is not None else None
     if column is None or texts is None:
         own: Any = found.texts if found.vectors is None else found.vectors

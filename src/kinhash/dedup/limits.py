@@ -104,7 +104,7 @@ def elbow(grid: Sequence[float], dropped: Sequence[int], kind: str) -> tuple[int
     low = len(steps) - 1 - int(np.argmin(steps[:0:-1]))
     before = int(steps[:low].max())
     is_gap = steps[low] <= GAP * before
-    first, last = _around(low, steps <= (GAP / 2 * before if is_gap else FLAT * steps[low]))
+    first, last = _around(low, steps <= (GAP / 4 * before if is_gap else FLAT * steps[low]))
     place = (first - 1 + last) // 2 if is_gap else (first + last) // 2
     if dropped[place] == 0:
         return None, (

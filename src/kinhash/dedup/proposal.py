@@ -130,11 +130,12 @@ def propose(
         InvalidInputError: As of `deduplicate`.
 
     Example:
+        >>> from kinhash.dedup import deduplicate
         >>> X = np.random.default_rng(0).normal(size=(300, 20))
         >>> X[200:] = X[:100] + 0.05 * X[100:200]
         >>> proposal = propose(X)
-        >>> 0.85 < proposal.proposed < 0.98, proposal.outcomes[0].n_groups
-        (True, 100)
+        >>> deduplicate(X, similarity=proposal.proposed).n_dropped
+        100
     """
     check_options(linkage, recall, seed)
     n_threads = checked_threads("n_threads", n_threads)
@@ -150,24 +151,20 @@ def propose(
     grid = grids.grid_of(table, others, seed)
     found = table.pairs(others, dataclasses.replace(wanted, limit=grid[-1]), progress)
     # Of codes, nearness is minus the distance.
-    least = [-limit if isinstance(table, CodeTable) else limit for limit in grid]
-    at = [_within(found, limit) for limit in least]
+    sign = -1 if isinstance(table, CodeTable) else 1
+    bounds = [(limit, grids.slightly_less(sign * limit)) for limit in grid]
     outcomes = tuple(
-        _outcome(limit, table, others, pairs, linkage)
-        for limit, pairs in zip(grid, at, strict=True)
+        _outcome(limit, table, others, _within(found, least), linkage) for limit, least in bounds
     )
     kind: Literal["similarity", "radius"] = "radius" if by_radius else "similarity"
     place, reason = grids.elbow(grid, [one.n_dropped for one in outcomes], kind)
     around = slice(0) if place is None else slice(max(0, place - 1), place + 2)
-    candidates = [
-        (limit, grids.slightly_less(bound)) for limit, bound in zip(grid, least, strict=True)
-    ]
     return Proposal(
         kind,
         outcomes,
         None if place is None else grid[place],
         reason,
-        _samples(table, others, found, candidates[around], np.random.default_rng(seed)),
+        _samples(table, others, found, bounds[around], np.random.default_rng(seed)),
         found.recall,
         contents[0].n_given or len(table.first),
     )
@@ -175,7 +172,7 @@ def propose(
 
 def _within(found: FoundPairs, least: float) -> FoundPairs:
     """Return the pairs that are at least so near."""
-    kept = found.nearness >= grids.slightly_less(least)
+    kept = found.nearness >= least
     return FoundPairs(found.rows[kept], found.others[kept], found.nearness[kept], found.recall)
 
 
