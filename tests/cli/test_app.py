@@ -64,17 +64,15 @@ def test_no_summary_is_cut_off(run):
     assert "..." not in run("--help").out.partition("Commands:")[2]
 
 
+# They take long, or files that no other example leaves; they have tests of their own.
+NOT_ALONE = {"demo", "reproduce", "add", "remove", "merge"}
+
+
 def test_the_examples_run_one_after_the_other(run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for command, example in app.EXAMPLES.items():
         words = shlex.split(example)[1:]
-        if command.__name__ in {
-            "demo",
-            "reproduce",
-            "add",
-            "remove",
-            "merge",
-        }:  # tests of their own
+        if command.__name__ in NOT_ALONE:
             continue
         if command.__name__ == "train":
             words += ["--set", "recipe=paper", "--set", "max_steps=50"]
