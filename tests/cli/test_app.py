@@ -22,8 +22,8 @@ DOCS = Path(__file__).parents[2] / "docs" / "cli.md"
 
 
 def test_the_commands_are_those_of_the_contract():
-    basic = ["demo", "train", "encode", "index", "search", "evaluate"]
-    assert list(COMMANDS) == [*basic, "compare", "tune", "reproduce", "export", "info"]
+    basic = ["demo", "train", "encode", "index", "add", "remove", "merge", "search", "evaluate"]
+    assert list(COMMANDS) == [*basic, "compare", "tune", "reproduce", "export", "sql", "info"]
 
 
 @pytest.mark.parametrize("command", app.EXAMPLES, ids=lambda command: command.__name__)

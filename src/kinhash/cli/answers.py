@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from kinhash.arrays import Array
-from kinhash.cli import options
-from kinhash.cli.beside import Beside
+from kinhash.cli import beside, options
 from kinhash.cli.messages import counted, note
 from kinhash.cli.queries import Asked
 from kinhash.cli.results import shown, stdout
@@ -20,14 +19,14 @@ TABLE_LIMIT = 50
 COLUMNS = ("id", "distance", "rank_distance", "similarity", "precision")
 
 
-def limit_of(limit: int | None, output: options.Format) -> int | None:
+def _limit_of(limit: int | None, output: options.Format) -> int | None:
     """Return how many matches are printed at most, None for all; by default 50 in a table."""
     if limit is None and output is options.Format.TABLE:
         limit = TABLE_LIMIT
     return limit or None
 
 
-def columns_of(asked: Asked, *, is_rated: bool) -> list[str]:
+def _columns_of(asked: Asked, *, is_rated: bool) -> list[str]:
     """Return which of `COLUMNS` matches have."""
     left_out = set() if asked.codes.n_rank_bits else {"rank_distance"}
     left_out |= {"similarity"} if asked.vectors is None else set()
@@ -38,22 +37,27 @@ def columns_of(asked: Asked, *, is_rated: bool) -> list[str]:
 def show(
     found: list[Matches | Ranked],
     asked: Asked,
-    columns: Sequence[str],
-    more: Beside,
+    wanted: beside.Wanted | None,
     *,
     limit: int | None,
     output: options.Format,
+    is_rated: bool,
 ) -> None:
     """Print what was found on stdout, and how much that is on stderr.
 
     Args:
         found: The matches of the queries that are known, in parts.
         asked: All queries.
-        columns: What `columns_of` has returned.
-        more: What else is shown of each item.
-        limit: Print this many matches at most, all for None.
+        wanted: What else is shown of each item.
+        limit: Print this many matches at most, 0 for all; by default 50 in a table.
         output: How.
+        is_rated: Whether matches have a precision.
+
+    Raises:
+        InvalidInputError: What else is wanted cannot be read.
     """
+    limit, columns = _limit_of(limit, output), _columns_of(asked, is_rated=is_rated)
+    more = beside.read(wanted, found, limit=limit, taken=["query", *columns])
     with stdout() as stream:
         answers = _answers(found, asked, limit, columns, more)
         lines = _LINES[output](answers, [*columns, *more.columns])
@@ -74,7 +78,7 @@ def _answers(
     asked: Asked,
     limit: int | None,
     columns: Sequence[str],
-    more: Beside,
+    more: beside.Beside,
 ) -> Iterator[dict[str, Any]]:
     """Yield what each query found, with the first `limit` matches of all queries together."""
     searched = (row for matches in found for row in _rows_of(matches))

@@ -28,10 +28,10 @@ EXAMPLES: dict[Callable[..., None], str] = {
     train: "kinhash train digits --out model.kinhash",
     encode: "kinhash encode model.kinhash digits --out codes.kinhash",
     index: "kinhash index codes.kinhash --out items.kinhash",
-    search: "kinhash search items.kinhash --model model.kinhash --queries digits --radius 2",
     add: "kinhash add items.kinhash new-codes.kinhash",
     remove: "kinhash remove items.kinhash 17 42",
     merge: "kinhash merge items.kinhash more-items.kinhash --out all-items.kinhash",
+    search: "kinhash search items.kinhash --model model.kinhash --queries digits --radius 2",
     evaluate: "kinhash evaluate model.kinhash digits",
     compare: "kinhash compare digits --methods sparsehash,itq,lsh --out comparison",
     tune: (

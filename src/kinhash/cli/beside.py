@@ -3,7 +3,7 @@
 import dataclasses
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import typer
 
@@ -33,8 +33,19 @@ class Beside:
         return {name: row.get(name) for name in self.columns}
 
 
-def check_options(show: str | None, table: str | None) -> None:
-    """Raise unless both options are given, or neither.
+class Wanted(NamedTuple):
+    """Columns to show: names or patterns, the table, its ids and what separates its cells."""
+
+    show: str
+    table: str
+    ids: str | None
+    delimiter: str | None
+
+
+def wanted(
+    show: str | None, table: str | None, ids: str | None, delimiter: str | None
+) -> Wanted | None:
+    """Return what the options say, of which the first two are both given, or neither.
 
     Raises:
         typer.BadParameter: One of them is missing.
@@ -43,6 +54,7 @@ def check_options(show: str | None, table: str | None) -> None:
         raise _wrong("--table", "is missing: it is where the columns of --show are")
     if table is not None and show is None:
         raise _wrong("--show", "is missing: it names the columns of --table to print")
+    return None if show is None or table is None else Wanted(show, table, ids, delimiter)
 
 
 def _wrong(option: str, reason: str) -> typer.BadParameter:
@@ -50,38 +62,33 @@ def _wrong(option: str, reason: str) -> typer.BadParameter:
 
 
 def read(
-    show: str | None,
-    table: str | None,
+    asked: Wanted | None,
     found: Sequence[Matches | Ranked],
     *,
     limit: int | None,
-    ids: str | None,
-    delimiter: str | None,
     taken: Sequence[str],
 ) -> Beside:
     """Return what is shown of the items that were found.
 
     Args:
-        show: Names or patterns of columns.
-        table: Where these are.
+        asked: What to show; nothing for None.
         found: The matches.
         limit: How many of them are printed, all for None.
-        ids: The column of the ids there.
-        delimiter: Between its cells.
         taken: Columns that matches have already.
 
     Raises:
         InvalidInputError: The table cannot be read, has no such column, or none of the items.
     """
-    if show is None or table is None:
+    if asked is None:
         return Beside()
+    table = asked.table
     items: dict[int | str, None] = {}
     n_left = limit
     for matches in found:
         some: Array = matches.ids[:n_left]
         items |= dict.fromkeys(some.tolist())
         n_left = None if n_left is None else n_left - len(some)
-    columns, rows = columns_of(table, show, items, ids=ids, delimiter=delimiter)
+    columns, rows = columns_of(table, asked.show, items, ids=asked.ids, delimiter=asked.delimiter)
     twice = next((name for name in columns if name in taken), None)
     if twice is not None:
         raise InvalidInputError(

@@ -196,9 +196,8 @@ def search(
     from kinhash.cli import queries as reading
     from kinhash.cli.data import load_data
 
-    options.check_one_of({"--radius": radius, "--min-precision": min_precision, "--top-k": k})
-    precision.check_options(min_precision, similar_share)
-    beside.check_options(show, table)
+    reach = _reach(radius, min_precision, similar_share, k, order.value)
+    wanted = beside.wanted(show, table, ids, delimiter)
     source = reading.Source(
         queries, query_text or None, query_codes, column, model, modality, like or None
     )
@@ -215,32 +214,46 @@ def search(
     )
     method = None if model is None else inputs.load_fitting_model(model, modality)
     index = inputs.load_items(items, method)
-    needed = min_precision is not None or similar_share is not None
-    precision.take_calibration(index, items, model, method, needed=needed)
+    precision.take_calibration(index, items, model, method, needed=reach.by_precision)
     reranker = reranking.opened(rerank, index, metric=metric, k=k, candidates=candidates, root=root)
     asked = reading.asked(source, method, index, reranker, read=read, ids=ids, n_threads=threads)
-    share = precision.share_of(index, asked.codes[asked.is_known], similar_share)
-    if min_precision is not None:
-        n_queries = int(asked.is_known.sum())
-        given = similar_share is not None
-        precision.tell(index, min_precision, share, given=given, n_queries=n_queries)
-    reach = Reach(radius, min_precision, k, order.value)
-    found = _found(index, asked, reranker, reach, share, n_threads=threads)
-    limit = answers.limit_of(limit, output)
-    columns = answers.columns_of(asked, is_rated=index.calibration is not None)
-    more = beside.read(
-        show, table, found, limit=limit, ids=ids, delimiter=delimiter, taken=["query", *columns]
-    )
-    answers.show(found, asked, columns, more, limit=limit, output=output)
+    found = _found(index, asked, reranker, reach, n_threads=threads)
+    is_rated = index.calibration is not None
+    answers.show(found, asked, wanted, limit=limit, output=output, is_rated=is_rated)
 
 
 class Reach(NamedTuple):
-    """How far a search goes, by one of the first three, and in which order."""
+    """How far a search goes, by a radius, a precision or a number of items, and in which order."""
 
     radius: int | None
     min_precision: float | None
+    similar_share: float | None
     k: int | None
     order: "Order"
+
+    @property
+    def by_precision(self) -> bool:
+        """Whether it takes a calibration."""
+        return self.min_precision is not None or self.similar_share is not None
+
+
+def _reach(
+    radius: int | None,
+    min_precision: float | None,
+    similar_share: float | None,
+    k: int | None,
+    order: "Order",
+) -> Reach:
+    """Return what the options say.
+
+    Raises:
+        typer.BadParameter: They do not go together.
+    """
+    from kinhash.cli import precision
+
+    options.check_one_of({"--radius": radius, "--min-precision": min_precision, "--top-k": k})
+    precision.check_options(min_precision, similar_share)
+    return Reach(radius, min_precision, similar_share, k, order)
 
 
 def _found(
@@ -248,16 +261,21 @@ def _found(
     asked: "Asked",
     reranker: "Reranker | None",
     reach: Reach,
-    share: float | None,
     *,
     n_threads: int | None,
 ) -> "list[Matches | Ranked]":
     """Return the matches, a chunk of queries at a time: what shows progress."""
+    from kinhash.cli import precision
     from kinhash.cli.like import without_own
     from kinhash.progress import progress_bar
 
     found: list[Matches | Ranked] = []
-    queries, n_own = asked.codes[asked.is_known], 0 if asked.own is None else 1
+    known = asked.codes[asked.is_known]
+    share = precision.share_of(index, known, reach.similar_share)
+    if reach.min_precision is not None:
+        given = reach.similar_share is not None
+        precision.tell(index, reach.min_precision, share, given=given, n_queries=len(known))
+    queries, n_own = known, 0 if asked.own is None else 1
     with progress_bar("Searching") as report:
         for start in range(0, len(queries), CHUNK_QUERIES):
             chunk = queries[start : start + CHUNK_QUERIES]

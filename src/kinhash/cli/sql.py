@@ -92,7 +92,7 @@ def sql(
     force: options.Force = False,
     _debug: options.Debug = False,
 ) -> None:
-    """Print the text of an exact join by radius, of groups, or of tables that answer queries.
+    """Print SQL: exact joins by radius, groups, or tables.
 
     Tables have a column of ids and the columns of codes: w0, w1, ... of the bucket, r0, ... of the
     rank bits, each a BIGINT. create prints, for PostgreSQL and SQLite, tables, indexes and queries
