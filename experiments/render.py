@@ -6,6 +6,7 @@ With --check it writes nothing and fails if a page is not current.
 """
 
 import argparse
+import itertools
 import json
 import re
 import statistics
@@ -268,6 +269,107 @@ def _alone_cell(column, measured):
     return f"{statistics.fmean(shares):.1f} ± {statistics.pstdev(shares):.1f}"
 
 
+CALIBRATION = """## Calibration
+
+Is what was asked for what is got, on new rows? `python experiments/calibration.py`.
+Half, three quarters and nine tenths of the highest precision that a calibration promises are asked
+for, of SparseHash with 64 bits (titles 128), at the share of similar pairs that training rows have
+and at a tenth of it. A search can only stop at a whole rank distance, so it *promises* more than
+was *asked* where precision falls fast; *miss* is the largest difference between *got* and promised,
+and *below* how far got is below what was asked, at most. Means over splits, in percent.
+
+The share of similar pairs is given:
+
+"""
+ESTIMATED = """
+The share is estimated, from distances of queries to items or, as a search does that is told
+nothing, between items. At a tenth, queries are of classes that are rare among the items: what the
+items say of one another is then about something else, and no promise can be kept with it.
+`kinhash search` estimates from queries, if these are 100 or more.
+
+"""
+WHY_CALIBRATION = """
+Why rows left out promise too much of rare answers where they are few: of half of the training rows
+of digits, with the other half in place of new rows (`python experiments/calibration_why.py`), at a
+tenth of the share. Leaving a row out of the regression does not leave it out of the training of
+rank bits, nor of the choice of penalties. Training rank bits on other rows alone does not help
+enough; fitting everything to other rows does.
+
+| calibrated by | repeats | promised | got |
+|---|---|---|---|
+"""
+WAYS = ("rows left out", "5 folds")
+
+
+def calibration():
+    """Return the tables of what is promised and got."""
+    records = read_records(HERE / "results" / "calibration.jsonl").values()
+    groups = {}
+    for record in records:
+        key = record["dataset"], record["times"], record["calibrated_by"], record["known_by"]
+        groups.setdefault(key, []).append(record)
+    datasets = dict.fromkeys(key[0] for key in groups)
+    parts = [CALIBRATION + _promises_head("calibrated by")]
+    cells = list(itertools.product(datasets, ("1", "0.1")))
+    parts += [
+        _promises_row(groups[dataset, times, way, "true"], times, way)
+        for dataset, times in cells
+        for way in WAYS
+    ]
+    parts.append(ESTIMATED + _promises_head("estimated from; calibrated by"))
+    parts += [
+        _promises_row(groups[dataset, times, way, known], times, f"{known}; {way}")
+        for dataset, times in cells
+        for known, way in (("queries", WAYS[0]), ("queries", WAYS[1]), ("items", WAYS[0]))
+    ]
+    ways = {}
+    for record in read_records(HERE / "results" / "calibration-why.jsonl").values():
+        ways.setdefault(record["way"], []).append(record)
+    parts.append(WHY_CALIBRATION)
+    for way, some in ways.items():
+        promised, got = (_three(_means(some, key)) for key in ("promised", "got"))
+        parts.append(f"| {way} | {len(some)} | {promised} | {got} |\n")
+    return "".join(parts)
+
+
+def _promises_head(title):
+    names = [
+        "data",
+        "splits",
+        "share",
+        title,
+        "share, known as",
+        "asked",
+        "promised",
+        "got",
+        "miss",
+        "below",
+    ]
+    return f"| {' | '.join(names)} |\n{'|---' * len(names)}|\n"
+
+
+def _promises_row(records, times, how):
+    asked, promised, got = (_means(records, key) for key in ("asked", "promised", "got"))
+    miss = max((g - p for g, p in zip(got, promised, strict=True)), key=abs)
+    below = max(0.0, *(a - g for a, g in zip(asked, got, strict=True)))
+    share = 100 * statistics.fmean(one["similar_share"] for one in records)
+    true = 100 * statistics.fmean(one["training_share"] for one in records) * float(times)
+    cells = [records[0]["dataset"], str(len(records)), f"{true:.2f}", how, f"{share:.2f}"]
+    cells += [_three(asked), _three(promised), _three(got), f"{miss:+.1f}", f"{below:.1f}"]
+    return f"| {' | '.join(cells)} |\n"
+
+
+def _means(records, key):
+    return [
+        100 * statistics.fmean(column)
+        for column in zip(*(one[key] for one in records), strict=True)
+    ]
+
+
+def _three(values):
+    return " / ".join(f"{value:.1f}" for value in values)
+
+
 SEEDS = """## Seeds of a fit
 
 How much depends on the seed of SparseHash, nothing else set, on one split (split 0):
@@ -303,7 +405,7 @@ def page():
         ]
         for experiment in experiments:
             parts += section(path, experiment, has_title=len(experiments) > 1)
-    return "\n".join([*parts, *alone(), seeds()]).rstrip() + "\n"
+    return "\n".join([*parts, *alone(), calibration(), seeds()]).rstrip() + "\n"
 
 
 def insert(text):

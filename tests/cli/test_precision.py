@@ -77,6 +77,17 @@ def test_the_index_may_hold_the_calibration_and_items_be_the_queries(run, strong
     assert "1.00% of all pairs are similar, as given." in done.err
 
 
+@pytest.mark.parametrize("n_items", [1, 20])
+def test_few_items_have_the_share_of_the_calibration(run, data, strong, tmp_path, n_items):
+    np.save(tmp_path / "few.npy", np.load(data)["vectors"][:n_items])
+    assert run("encode", strong / "model", tmp_path / "few.npy", "--out", tmp_path / "c").code == 0
+    words = ("--model", strong / "model", "--queries", data, "--min-precision", "0.5")
+    done = run("search", tmp_path / "c", *words)
+    assert done.code == 0, done.err
+    share = kinhash.load(strong / "model").calibration_.similar_share
+    assert f"{share:.2%} of all pairs are similar, as where the calibration comes" in done.err
+
+
 @pytest.mark.parametrize("reach", [("--top-k", "2"), ("--radius", "1")])
 @pytest.mark.parametrize("form", ["table", "json", "jsonl", "csv"])
 def test_each_match_has_a_precision_in_every_format(run, data, strong, reach, form):

@@ -10,6 +10,8 @@ from kinhash.cli.messages import counted, note
 from kinhash.codes import Codes
 from kinhash.errors import InvalidInputError
 from kinhash.index.hamming import HammingIndex
+from kinhash.index.precision import FEWEST as FEWEST_ITEMS
+from kinhash.index.precision import needed
 from kinhash.methods import HashMethod
 
 _HAVE_ONE = (
@@ -80,7 +82,7 @@ def share_of(index: HammingIndex, queries: Codes, given: float | None) -> float 
     """
     if given is not None or index.calibration is None or len(queries) < FEWEST_QUERIES:
         return given
-    return index.observe(queries).similar_share if len(index) else None
+    return index.observe(queries).similar_share if len(index) >= FEWEST_ITEMS else None
 
 
 def tell(
@@ -97,13 +99,14 @@ def tell(
         within += f" and rank distance {cut.rank_distance}"
     if given:
         why = "as given"
-    elif share is None:
-        why = "by the distances between items"
-    else:
+    elif share is not None:
         why = f"by the distances of {counted(n_queries, 'query', 'queries')} to items"
-    known = index.observe().similar_share if share is None else share
+    elif len(index) >= FEWEST_ITEMS:
+        why, share = "by the distances between items", index.observe().similar_share
+    else:  # which say too little
+        why, share = "as where the calibration comes from", needed(index.calibration).similar_share
     note(
         f"Within {within}: {cut.precision:.1%} of the answers should be right (95 % interval "
         f"{cut.low:.1%} to {cut.high:.1%}), and {cut.recall:.1%} of what is similar be found, if "
-        f"{known:.2%} of all pairs are similar, {why}."
+        f"{share:.2%} of all pairs are similar, {why}."
     )
