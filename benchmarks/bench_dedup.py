@@ -308,43 +308,50 @@ def photos():
     # LSH learns nothing but a mean, of the half that the limit is chosen on.
     coded = [LSH(256).fit(unit[half]).encode(unit) for half in halves]
     hashed = Codes.from_bytes(phash, 64)
-    ways = {
-        "cosine, confirmed": lambda rows, limit, _: _confirmed(unit[rows], limit),
-        "LSH, 256 bits": lambda rows, limit, side: _within(coded[side][rows], limit),
-        "perceptual hash, 64 bits": lambda rows, limit, _: _within(hashed[rows], limit),
-    }
-    grids = {
-        "cosine, confirmed": [round(float(one), 3) for one in np.arange(0.7, 0.99, 0.005)],
-        "LSH, 256 bits": list(range(10, 90)),
-        "perceptual hash, 64 bits": list(range(24)),
+    ways = {  # nearness is minus a distance
+        "cosine, confirmed": (lambda rows, least, _: _confirmed(unit[rows], least), _steps(0.7, 1)),
+        "LSH, 256 bits": (
+            lambda rows, least, side: _within(coded[side][rows], least),
+            np.arange(-89, 1),
+        ),
+        "perceptual hash, 64 bits": (
+            lambda rows, least, _: _within(hashed[rows], least),
+            np.arange(-20, 1),
+        ),
     }
     table = {}
-    for name, links in ways.items():
-        scores, limits = [], []
+    for name, (pairs, limits) in ways.items():
+        scores, chosen = [], []
         for side in (0, 1):
             train, test = halves[side], halves[1 - side]
-            f1 = [_score(links(train, one, side), source[train])["f1"] for one in grids[name]]
-            limit = grids[name][int(np.argmax(f1))]
-            limits.append(limit)
-            scores.append(_score(links(test, limit, side), source[test])["f1"])
-        table[name] = {"limits": limits, "f1": float(np.mean(scores)), "halves": scores}
+            keys, nearness = pairs(train, limits[0], side)
+            f1 = [_score(keys[nearness >= one], source[train])["f1"] for one in limits]
+            limit = limits[int(np.argmax(f1))]
+            chosen.append(abs(float(limit)))
+            scores.append(_score(pairs(test, limit, side)[0], source[test])["f1"])
+        table[name] = {"limits": chosen, "f1": float(np.mean(scores)), "halves": scores}
         print(name, table[name], flush=True)
     return {"n_items": len(source), "ways": table}
 
 
-def _confirmed(X, limit):
-    """Return the keys of the pairs of different vectors that `deduplicate` links."""
+def _steps(low, high):
+    return np.round(np.arange(low, high, 0.005), 3)
+
+
+def _confirmed(X, least):
+    """Return the keys of the pairs that `deduplicate` links, and their cosines."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", LargeGroupWarning)  # limits that are too loose, too
-        pairs = deduplicate(X, similarity=limit).pairs
-    return _keys(pairs.rows, pairs.others, len(X))
+        warnings.simplefilter("ignore", LargeGroupWarning)  # the loosest limit is too loose
+        pairs = deduplicate(X, similarity=float(least)).pairs
+    return _keys(pairs.rows, pairs.others, len(X)), pairs.similarity
 
 
-def _within(codes, radius):
-    """Return the keys of all pairs of codes within a radius."""
-    found = HammingIndex(codes).search_radius(codes, radius)
+def _within(codes, least):
+    """Return the keys of all pairs of codes within a radius, and minus their distances."""
+    found = HammingIndex(codes).search_radius(codes, -int(least))
     rows = np.repeat(np.arange(len(codes)), found.counts)
-    return _keys(rows, found.ids, len(codes))[rows > found.ids]
+    once = rows > found.ids
+    return _keys(rows, found.ids, len(codes))[once], -found.distances[once].astype(int)
 
 
 if __name__ == "__main__":

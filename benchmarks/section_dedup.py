@@ -51,7 +51,7 @@ def table(lines):
         rows.append((items, "precision", f"{one['precision']:.4f}", None, 1, "by confirmation"))
         rows.append((items, "seconds", show(one["seconds"]), None, 0, ""))
         if "ratio" in one:
-            peer = f"FAISS takes {show(one['faiss_seconds'])} s"
+            peer = f"FAISS would take {show(one['faiss_seconds'])} s"
             rows.append((items, "times as fast", show(one["ratio"]), "ratio", one["ratio"], peer))
         per_item = one["bytes_per_item"]
         rows.append((items, "bytes per item", show(per_item), "bytes_per_item", per_item, ""))

@@ -13,8 +13,8 @@ from kinhash.errors import ConstantColumnWarning
 from kinhash.methods import ITQ, LSH
 
 N_BITS = 256
-TRAINING_ROWS = 2048  # more make the codes hardly better at telling near pairs from others
-CHUNK_ROWS = 8192
+TRAINING_ROWS = 1024  # more make the codes hardly better at telling near pairs from others
+CHUNK_ROWS = 2048  # larger ones would need more memory than all codes
 
 
 class Coder(Protocol):

@@ -8,7 +8,7 @@ import scipy.special
 from kinhash.arrays import Array, Integers
 from kinhash.dedup.directions import directions
 
-BLOCK_ROWS = 4096
+BLOCK_ROWS = 2048
 LEVEL = 0.95
 # Products of float32 differ from the cosines that decide by less than this.
 ROUNDING = 1e-4
