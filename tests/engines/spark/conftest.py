@@ -30,7 +30,7 @@ def clustered():
         centres[0] = 0
         dense = centres[rng.integers(0, 4, n)]
         for row in dense:
-            at = rng.choice(n_bits, rng.integers(0, 4), replace=False)
+            at = rng.choice(n_bits, min(n_bits, rng.integers(0, 4)), replace=False)
             row[at] = rng.integers(-1 if signed else 0, 2, len(at))
         ranks = rng.integers(0, 2, (n, n_rank_bits)) if n_rank_bits else None
         return Codes.from_dense(dense, signed=signed, rank=ranks)

@@ -96,6 +96,13 @@ def test_a_row_without_a_vector_is_named_by_the_action(spark, X, model, value, m
             found.collect()
 
 
+def test_vectors_of_another_length_fail_the_action(spark, X, model):
+    found = encode(frame(spark, X[:, :5]), model)
+    message = "`embedding` must have 6 numbers a row, as the model takes, got 5"
+    with pytest.raises(InvalidInputError, match=message), failures():
+        found.collect()
+
+
 def test_what_is_no_frame_or_no_model_is_refused(spark, X, model):
     with pytest.raises(InvalidInputError, match="`df` must be a Spark DataFrame, got Table"):
         encode(pa.table({"embedding": list(X)}), model)
