@@ -104,7 +104,7 @@ def test_without_ids_row_i_is_item_i_also_in_parts(run, tmp_path):
     [
         (("--show", "title"), 2, "'--table': is missing"),
         (("--table", "{table}"), 2, "'--show': is missing"),
-        (("--show", "titel", "--table", "{table}"), 1, "Did you mean 'title'?"),
+        (("--show", "titl", "--table", "{table}"), 1, "Did you mean 'title'?"),
         (("--show", "title", "--table", "{table}", "--ids", "sk"), 1, "Did you mean 'sku'?"),
         (("--show", "price", "--table", "{table}", "--ids", "title"), 1, "an id in each row"),
         (("--show", "title", "--table", "{table}.npz"), 1, "There is no file"),
