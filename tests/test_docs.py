@@ -90,6 +90,7 @@ def run_console(session):
 def test_what_a_document_shows_runs_and_prints_what_it_says(name, tmp_path, monkeypatch):
     """Blocks run in order in one namespace; a text block is what the Python before it prints."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("kinhash.progress.PATIENCE", float("inf"))  # however busy the machine is
     namespace, printed = {"__name__": "__main__"}, ""
     for language, content, line in blocks(name):
         if language == "python":

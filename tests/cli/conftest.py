@@ -34,6 +34,12 @@ def no_width(monkeypatch):
     monkeypatch.delenv("COLUMNS", raising=False)
 
 
+@pytest.fixture(autouse=True)
+def no_lines_of_progress(monkeypatch):
+    """Long work writes no lines now and then: how busy the machine is does not count."""
+    monkeypatch.setattr("kinhash.progress.PATIENCE", float("inf"))
+
+
 @pytest.fixture(scope="session")
 def items():
     """Vectors of three well separated classes, 40 of each, and their labels."""

@@ -337,3 +337,20 @@ def test_searching_by_precision_needs_no_torch(index, tmp_path):
         "sys.exit('torch' in sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_distances_of_queries_tell_of_queries(calibration):
+    """The items are of all classes, the queries of one that is rare among them."""
+    items, labels = drawn(20, 900, weights=(0.2, 1, 1, 1))
+    codes, kinds = drawn(21, 900)
+    queries = codes[kinds == 0]
+    index = HammingIndex(items, calibration=calibration)
+    true = np.mean(labels == 0)
+    assert true < 0.1
+    found = index.observe(queries)
+    assert found.similar_share == pytest.approx(true, abs=0.05)
+    assert index.observe().similar_share > 0.2
+    with pytest.raises(InvalidInputError, match="two items or more, it has 1"):
+        HammingIndex(items[:1], calibration=calibration).observe()
+    with pytest.raises(InvalidInputError, match="has no calibration"):
+        HammingIndex(items).observe(queries)
