@@ -8,6 +8,7 @@ import pytest
 
 from kinhash import Codes, HammingIndex
 from kinhash.codes import StoredCodes
+from kinhash.engines.layout import Layout
 from kinhash.errors import InvalidInputError
 from kinhash.export import TARGETS, export
 
@@ -129,8 +130,19 @@ def test_postgresql_loads_it_and_counts_the_same_distances(postgres, kind, ids, 
     assert list(map(int, told.split())) == [by_row[row] for row in range(50)]
 
 
-@pytest.mark.parametrize("ids", [None, IDS, NAMES], ids=["numbered", "integers", "strings"])
+def test_words_are_what_engines_take(tmp_path):
+    pq = pytest.importorskip("pyarrow.parquet")
+    codes = Codes.from_dense(np.eye(70)[:4], rank=np.ones((4, 3)))
+    export(stored(codes, NAMES[:4]), tmp_path / "codes.parquet", to="sql")
+    table = pq.read_table(tmp_path / "codes.parquet")
+    assert table.column_names == ["id", "w0", "w1", "r0"]
+    assert table["w0"].to_pylist() == [1, 2, 4, 8]
+    assert table["r0"].to_pylist() == [7] * 4
+    assert Layout.from_metadata(table.schema.metadata) == Layout.of(codes)
+
+
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("ids", [None, IDS, NAMES], ids=["numbered", "integers", "strings"])
 def test_parquet_has_the_bytes_of_each_part(kind, ids, tmp_path):
     pq = pytest.importorskip("pyarrow.parquet")
     codes = made(*kind)

@@ -19,6 +19,7 @@ import numpy as np
 from kinhash.arguments import check_choice
 from kinhash.arrays import Array, Bytes
 from kinhash.codes import Codes, StoredCodes
+from kinhash.engines.layout import Layout
 from kinhash.errors import InvalidInputError, MissingExtraError
 from kinhash.index.hamming import HammingIndex
 from kinhash.storage import atomic
@@ -184,6 +185,22 @@ def _write_table(source: _Source, path: Path) -> None:
     _write_parquet(source, path, pa.binary, _parts, column)
 
 
+def _write_words(source: _Source, path: Path) -> None:
+    """Write Parquet with the words of codes as columns of integers, as engines take them."""
+    pa = _pyarrow()
+    import pyarrow.parquet as pq  # noqa: PLC0415 - an extra
+
+    layout = Layout.of(source.like)
+    fields = [("id", pa.string() if source.has_texts else pa.int64())]
+    fields += [(name, pa.int64()) for name in layout.columns]
+    schema = pa.schema(fields, metadata=layout.metadata())
+    with pq.ParquetWriter(path, schema) as writer:
+        for ids, codes in source.pieces():
+            columns = [pa.array(ids, type=schema.field("id").type)]
+            columns += [pa.array(words) for words in layout.arrays(codes).values()]
+            writer.write_table(pa.Table.from_arrays(columns, schema=schema))
+
+
 def _write_qdrant(source: _Source, path: Path) -> None:
     """Write the bodies of requests: the collection, then points of 0 and 1, a line each."""
     vectors = {"code": {"size": source.n_planes * source.n_bucket_bits}}
@@ -297,5 +314,6 @@ TARGETS: dict[str, Target] = {
         "PUT the first line to /collections/NAME, each other line to /collections/NAME/points",
     ),
     "parquet": Target(_write_table, "DuckDB: SELECT * FROM 'OUT'; pandas.read_parquet(\"OUT\")"),
+    "sql": Target(_write_words, "kinhash sql group OUT; kinhash dedup OUT --engine duckdb"),
     "embedding-atlas": Target(_write_atlas, "embedding-atlas OUT --vector vector"),
 }

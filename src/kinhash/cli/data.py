@@ -79,6 +79,16 @@ def batches_of(data: str, looked: Looked) -> Iterator[tuple[Iterator[Batch], int
         yield items.batches(), items.n_rows
 
 
+def columns_of(data: str, looked: Looked) -> Columns:
+    """Return which columns of a file are read as what, which is also said.
+
+    Raises:
+        KinhashError: As `kinhash.datasets.open_items`.
+    """
+    with _opened(data, looked, with_ids=True) as items:
+        return items.columns
+
+
 def _named(data: str, looked: Looked) -> Dataset:
     with progress_bar(f"Reading {data}") as report:
         return load_dataset(

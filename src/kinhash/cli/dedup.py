@@ -16,6 +16,13 @@ class Linkage(enum.StrEnum):
     CONNECTED = "connected"
 
 
+class Engine(enum.StrEnum):
+    """What compares: this process, or DuckDB where data do not fit memory."""
+
+    MEMORY = "memory"
+    DUCKDB = "duckdb"
+
+
 def dedup(
     data: Annotated[
         str,
@@ -157,6 +164,24 @@ def dedup(
         ),
     ] = None,
     output: options.Output = options.Format.TABLE,
+    engine: Annotated[
+        Engine,
+        typer.Option(
+            "--engine",
+            help="duckdb: for Parquet files larger than memory, of codes, or of vectors with "
+            "--model; writes --out.",
+        ),
+    ] = Engine.MEMORY,
+    memory_limit: Annotated[
+        str | None,
+        typer.Option(
+            "--memory-limit",
+            metavar="SIZE",
+            help="With --engine duckdb: how much memory it may take, such as 4GB; the rest goes to "
+            "disk, beside --out. [default: most of the machine's]",
+            show_default=False,
+        ),
+    ] = None,
     force: options.Force = False,
     _debug: options.Debug = False,
 ) -> None:
@@ -169,24 +194,33 @@ def dedup(
     Without --similarity or --radius no groups are made: what limits would do is printed, with pairs
     near some of them, and one is proposed.
     """
-    from kinhash.cli import outputs
+    from kinhash.cli import grouped_files
     from kinhash.cli.compared import Described
     from kinhash.cli.data import Looked
-    from kinhash.cli.deduplicating import Job, Wanted, deduplicated, single_model
-    from kinhash.dedup.job import check_options, checked_limit
+    from kinhash.cli.deduplicating import Job, Wanted, check_limits, deduplicated, single_model
 
-    has_limit = similarity is not None or radius is not None
-    _check_together(text, pictures, report, has_limit=has_limit)
-    check_options(linkage.value, recall, seed)
-    if has_limit:
-        checked_limit(similarity, radius)
+    in_memory = {
+        "--similarity": similarity,
+        "--against": against,
+        "--update": update or None,
+        "--text": text,
+        "--pictures": pictures,
+        "--report": report,
+        "--column": column,
+        "--bits": n_bits,
+    }
+    grouped_files.check_options(engine, memory_limit, in_memory)
+    _check_together(text, pictures, report, has_limit=(similarity, radius) != (None, None))
+    check_limits(similarity, radius, linkage.value, recall, seed)
     wanted = Wanted(out, report, limit, output, update=update)
-    for path in wanted.paths():
-        outputs.check_output(path, force=force, inputs=(data, against, model))
+    wanted.check_outputs(force=force, inputs=(data, against, model))
     looked = Looked(features, labels, ids, text, delimiter, root)
     method = None if model is None else single_model(model)
     job = Job(similarity, radius, linkage.value, recall, seed, threads, method)
-    deduplicated(data, against, Described(looked, pictures, column, n_bits), job, wanted)
+    if engine is Engine.DUCKDB:
+        grouped_files.group_files(data, out, looked, job, memory_limit)
+    else:
+        deduplicated(data, against, Described(looked, pictures, column, n_bits), job, wanted)
 
 
 def _check_together(

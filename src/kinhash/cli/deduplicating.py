@@ -8,14 +8,14 @@ import numpy as np
 
 from kinhash.arguments import checked_threads
 from kinhash.arrays import Array
-from kinhash.cli import changing, compared, groups, inputs, options, proposing
+from kinhash.cli import changing, compared, groups, inputs, options, outputs, proposing
 from kinhash.cli.compared import Compared, Described
 from kinhash.cli.messages import counted, note
 from kinhash.codes import Codes
 from kinhash.dedup import Duplicates, Proposal, deduplicate, propose
 from kinhash.dedup.content import Content
 from kinhash.dedup.growth import add_new
-from kinhash.dedup.job import codes_of
+from kinhash.dedup.job import check_options, checked_limit, codes_of
 from kinhash.dedup.table import Wanted as WantedPairs
 from kinhash.errors import InvalidInputError
 from kinhash.linkage import Linkage
@@ -148,18 +148,33 @@ class Wanted:
     output: options.Format
     update: bool
 
-    def paths(self) -> list[Path]:
-        """Return the files that are written.
+    def check_outputs(self, *, force: bool, inputs: tuple[str | Path | None, ...]) -> None:
+        """Raise unless all files can be written.
+
+        Args:
+            force: Whether those that are there may be replaced.
+            inputs: What is read, which must be other files.
 
         Raises:
-            InvalidInputError: One has an unknown ending.
+            InvalidInputError: One cannot, or has an unknown ending.
             MissingExtraError: pyarrow is not installed, for a .parquet file.
         """
         if self.out is not None:
             groups.check_ending(self.out)
         if self.report is not None and self.report.suffix.lower() not in {".html", ".htm"}:
             raise InvalidInputError(f"--report must end in .html, got {str(self.report)!r}.")
-        return [path for path in (self.out, self.report) if path is not None]
+        for path in (self.out, self.report):
+            if path is not None:
+                outputs.check_output(path, force=force, inputs=inputs)
+
+
+def check_limits(
+    similarity: float | None, radius: int | None, linkage: Linkage, recall: float, seed: int
+) -> None:
+    """Raise InvalidInputError unless all are in range; without a limit, one is proposed."""
+    check_options(linkage, recall, seed)
+    if similarity is not None or radius is not None:
+        checked_limit(similarity, radius)
 
 
 def deduplicated(

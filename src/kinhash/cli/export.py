@@ -17,6 +17,7 @@ class Tool(enum.StrEnum):
     MILVUS = "milvus"
     QDRANT = "qdrant"
     PARQUET = "parquet"
+    SQL = "sql"
     EMBEDDING_ATLAS = "embedding-atlas"
 
 
