@@ -474,9 +474,11 @@ def changing_callback(index, codes, answers):
 
 
 @pytest.mark.parametrize("search", ["search_radius", "search_top_k"])
-def test_a_weak_reference_to_an_array_of_out_may_change_the_index(search):
+def test_a_weak_reference_to_an_array_of_out_may_change_the_index(search, request):
     """Dropping `out` runs any Python code; the answer is that of the moment of the call."""
     codes, other = random_codes(600), random_codes(600, seed=1)
+    gc.freeze()  # what is there already is not looked at in each collection
+    request.addfinalizer(gc.unfreeze)
     for _ in range(30):
         index, answers = HammingIndex(codes), []
         expected = as_lists(getattr(index, search)(codes[:40], 2))
