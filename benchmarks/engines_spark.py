@@ -98,7 +98,7 @@ def encoding(session, folder, n):
     one = folder / "codes.parquet"
     for i in range(3):
         out = str(folder / f"codes-{i}")
-        write = engine.encode(frame, model).write
+        write = engine.encode_files(session, str(source), model).write
         times["spark"].append(seconds(lambda write=write, out=out: write.parquet(out))[0])
         times["process"].append(seconds(lambda: encode_parquet(model, source, one))[0])
         table = pq.read_table(source / "00.parquet", columns=["embedding"])

@@ -105,14 +105,15 @@ def encode(
     64-bit integers: w0, w1, ... of the bucket, r0, ... of the rank bits.
     """
     from kinhash.cli import inputs
-    from kinhash.engines.spark import encode as encoded
+    from kinhash.engines.spark import encode_files
 
     encoder = inputs.encoder_of(inputs.load_fitting_model(model, modality), modality)
     with _running("Encoding", master, conf) as spark:
         rows = spark.read(data, out, force=force)
         vector = _vector_columns(rows, features)
         kept = None if keep is None else _matching(rows.columns, keep, "keep")
-        spark.write(encoded(rows, encoder, vector, keep=kept), out, "row", force=force)
+        found = encode_files(rows.sparkSession, data, encoder, vector, keep=kept)
+        spark.write(found, out, "row", force=force)
 
 
 def join(

@@ -10,7 +10,7 @@ from kinhash.engines.batches import encode_batches, encoder_of
 from kinhash.engines.layout import Layout
 from kinhash.engines.spark import columns
 from kinhash.engines.spark.sending import Sent
-from kinhash.engines.spark.session import Frame, check_frame, pyspark, task_cpus
+from kinhash.engines.spark.session import Frame, Session, check_frame, pyspark, task_cpus
 from kinhash.errors import InvalidInputError
 
 ArrowBatch = Any  # pyarrow has no types
@@ -61,10 +61,16 @@ def encode(
             "Rename yours, or leave it out of `keep`."
         )
     used = frame.select(*dict.fromkeys([*kept, *vectors]))
-    session = frame.sparkSession
-    sent = Sent(session, _encoder_bytes(encoder), _opened_encoder)
     schema = [used.schema[column] for column in kept] + _code_fields(layout)
-    return map_arrow(used, _Encoding(sent, vectors, kept, task_cpus(session)), schema)
+    return map_arrow(used, encoding_of(frame.sparkSession, encoder, vectors, kept), schema)
+
+
+def encoding_of(
+    session: Session, encoder: Encoder, vectors: list[str], kept: list[str]
+) -> "_Encoding":
+    """Return what a worker does with the batches of a partition; the encoder is sent."""
+    sent = Sent(session, _encoder_bytes(encoder), _opened_encoder)
+    return _Encoding(sent, vectors, kept, task_cpus(session))
 
 
 class _Encoding:
