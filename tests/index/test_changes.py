@@ -30,13 +30,7 @@ def everything(index):
     return as_lists(index.search_radius(origin, 10**6, sort=True)), buckets, index.ids.tolist()
 
 
-# 000, 001, 011 and 111 under the ids 10, 20, 30 and 40
 STAIRS = packed([[0, 0, 0], [0, 0, 1], [0, 1, 1], [1, 1, 1]])
-
-
-@pytest.fixture
-def stairs():
-    return HammingIndex(STAIRS, ids=[10, 20, 30, 40])
 
 
 def test_changes_are_seen_by_the_next_search(stairs):

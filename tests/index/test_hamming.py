@@ -49,11 +49,6 @@ def everything(index):
 STAIRS = packed([[0, 0, 0], [0, 0, 1], [0, 1, 1], [1, 1, 1]])
 
 
-@pytest.fixture
-def stairs():
-    return HammingIndex(STAIRS, ids=[10, 20, 30, 40])
-
-
 # Answers, by hand
 
 

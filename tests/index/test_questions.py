@@ -5,7 +5,6 @@ import pytest
 
 from kinhash.codes import Codes
 from kinhash.errors import InvalidInputError
-from kinhash.index.hamming import HammingIndex
 
 
 def packed(dense):
@@ -16,13 +15,7 @@ def as_lists(matches):
     return [(ids.tolist(), distances.tolist()) for ids, distances in matches]
 
 
-# 000, 001, 011 and 111 under the ids 10, 20, 30 and 40
 STAIRS = packed([[0, 0, 0], [0, 0, 1], [0, 1, 1], [1, 1, 1]])
-
-
-@pytest.fixture
-def stairs():
-    return HammingIndex(STAIRS, ids=[10, 20, 30, 40])
 
 
 @pytest.mark.parametrize("radius", [-1, 1.5, 1.0, True, np.bool_(1), "1", None, np.float64(2)])

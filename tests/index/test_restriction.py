@@ -14,13 +14,7 @@ def as_lists(matches):
     return [(ids.tolist(), distances.tolist()) for ids, distances in matches]
 
 
-# 000, 001, 011 and 111 under the ids 10, 20, 30 and 40
 STAIRS = packed([[0, 0, 0], [0, 0, 1], [0, 1, 1], [1, 1, 1]])
-
-
-@pytest.fixture
-def stairs():
-    return HammingIndex(STAIRS, ids=[10, 20, 30, 40])
 
 
 def test_allowed_ids_and_masks_restrict_every_search(stairs):

@@ -51,22 +51,14 @@ class Job:
         Raises:
             KinhashError: The rows do not fit each other, or the options.
         """
-        if against is not None:
-            _check_made_alike(rows, against)
         with progress_bar(f"Comparing {rows.name}") as report:
             return deduplicate(
                 rows.rows,
-                ids=rows.ids,
                 similarity=self.similarity,
                 radius=self.radius,
-                linkage=self.linkage,
-                against=None if against is None else against.rows,
-                against_ids=None if against is None else against.ids,
-                model=self.model,
                 recall=self.recall,
-                seed=self.seed,
-                n_threads=self.n_threads,
                 progress=report,
+                **self._shared(rows, against),
             )
 
     def propose(self, rows: Compared, against: Compared | None) -> Proposal:
@@ -75,20 +67,22 @@ class Job:
         Raises:
             KinhashError: The rows do not fit each other, or the options.
         """
+        with progress_bar(f"Comparing {rows.name}") as report:
+            return propose(rows.rows, progress=report, **self._shared(rows, against))
+
+    def _shared(self, rows: Compared, against: Compared | None) -> dict[str, Any]:
+        """Return the arguments of both, for rows that may be compared."""
         if against is not None:
             _check_made_alike(rows, against)
-        with progress_bar(f"Comparing {rows.name}") as report:
-            return propose(
-                rows.rows,
-                ids=rows.ids,
-                linkage=self.linkage,
-                against=None if against is None else against.rows,
-                against_ids=None if against is None else against.ids,
-                model=self.model,
-                seed=self.seed,
-                n_threads=self.n_threads,
-                progress=report,
-            )
+        return {
+            "ids": rows.ids,
+            "linkage": self.linkage,
+            "against": None if against is None else against.rows,
+            "against_ids": None if against is None else against.ids,
+            "model": self.model,
+            "seed": self.seed,
+            "n_threads": self.n_threads,
+        }
 
     def against_index(
         self, rows: Compared, path: Path, out: Path | None, *, update: bool
