@@ -20,7 +20,7 @@ def text_ids(column: Any, source: str, *, first_row: int = 0) -> Array:  # noqa:
     pa = tables.arrow()
     import pyarrow.compute as pc  # noqa: PLC0415 - an extra
 
-    column = pc.if_else(pc.equal(column, ""), None, column)
+    column = _without(column, pc.equal(column, ""))
     found = tables.ids(column, source, first_row=first_row)
     try:
         numbers = column.cast(pa.int64())
@@ -29,6 +29,15 @@ def text_ids(column: Any, source: str, *, first_row: int = 0) -> Array:  # noqa:
     if not pc.all(pc.equal(numbers.cast(pa.string()), column)).as_py():
         return found
     return np.asarray(tables.numbers(numbers), np.int64)
+
+
+def _without(column: Any, is_empty: Any) -> Any:  # noqa: ANN401 - untyped
+    """Return a column of texts with null in place of some."""
+    pa = tables.arrow()
+    import pyarrow.compute as pc  # noqa: PLC0415 - an extra
+
+    # Not if_else, which reads slices of texts from a wrong place in some releases.
+    return pc.replace_with_mask(column, is_empty, pa.scalar(None, pa.string()))
 
 
 def joined_ids(parts: Sequence[Array]) -> Array:
@@ -49,8 +58,10 @@ def narrowed(column: Any) -> Any:  # noqa: ANN401 - untyped
     import pyarrow.compute as pc  # noqa: PLC0415 - an extra
     import pyarrow.csv  # noqa: PLC0415 - an extra
 
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
     empty = pa.array(pyarrow.csv.ConvertOptions().null_values)
-    filled = pc.if_else(pc.is_in(column, value_set=empty), None, column)
+    filled = _without(column, pc.is_in(column, value_set=empty))
     for kind in (pa.int64(), pa.float64(), pa.bool_()):
         try:
             return filled.cast(kind)
