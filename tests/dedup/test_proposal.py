@@ -63,6 +63,15 @@ def test_samples_are_pairs_on_both_sides_of_limits():
     assert [s.row for s in again.samples] == [s.row for s in proposal.samples]
 
 
+def test_where_nothing_is_proposed_pairs_show_what_the_first_limit_finds():
+    X = np.random.default_rng(0).normal(size=(400, 12))
+    proposal = propose(X)
+    assert proposal.proposed is None
+    assert "there seem to be no copies" in proposal.reason
+    first = next(one.limit for one in proposal.outcomes if one.n_dropped)
+    assert any(one.linked and one.limit == first for one in proposal.samples)
+
+
 def test_codes_have_radii():
     rng = np.random.default_rng(0)
     dense = rng.integers(0, 2, (200, 128))

@@ -75,9 +75,10 @@ class Proposal:
     Args:
         kind: What is limited.
         outcomes: One for each limit.
-        proposed: The limit that is proposed; None if no limit finds anything.
+        proposed: The limit that is proposed; None if no limit finds anything, or copies.
         reason: Why, and what it rests on.
-        samples: Pairs near the proposed limit, and near the next stricter and looser ones.
+        samples: Pairs near the proposed limit, else near the first that finds anything, and near
+            the next stricter and looser ones.
         recall: How large a share of the pairs within the loosest limit was found.
         n_items: How many rows the table has.
     """
@@ -158,7 +159,10 @@ def propose(
     )
     kind: Literal["similarity", "radius"] = "radius" if by_radius else "similarity"
     place, reason = grids.elbow(grid, [one.n_dropped for one in outcomes], kind)
-    around = slice(0) if place is None else slice(max(0, place - 1), place + 2)
+    # Where no limit is proposed, pairs show why not: those near the first that finds any.
+    finding = (i for i, one in enumerate(outcomes) if one.n_dropped)
+    shown = next(finding, None) if place is None else place
+    around = slice(0) if shown is None else slice(max(0, shown - 1), shown + 2)
     return Proposal(
         kind,
         outcomes,
