@@ -6,6 +6,17 @@ import pytest
 
 from kinhash import Codes
 from kinhash.engines.layout import Layout
+from kinhash.methods import LSH
+
+
+@pytest.fixture(scope="session")
+def X():  # noqa: N802 - vectors
+    return np.random.default_rng(5).normal(size=(300, 6)).astype(np.float32)
+
+
+@pytest.fixture(scope="session")
+def model(X):
+    return LSH(n_bits=70, seed=0).fit(X)
 
 
 @pytest.fixture

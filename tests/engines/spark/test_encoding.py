@@ -10,16 +10,6 @@ from kinhash.errors import InvalidInputError, NotFittedError
 from kinhash.methods import ITQ, LSH, ClassCode, Nested
 
 
-@pytest.fixture(scope="module")
-def X():  # noqa: N802 - vectors
-    return np.random.default_rng(5).normal(size=(300, 6)).astype(np.float32)
-
-
-@pytest.fixture(scope="module")
-def model(X):
-    return LSH(n_bits=70, seed=0).fit(X)
-
-
 def frame(spark, X, **more):
     rows = {"id": np.arange(len(X)), "embedding": list(X), **more}
     return spark.createDataFrame(pa.table(rows)).repartition(3)

@@ -8,17 +8,6 @@ from kinhash.engines.spark import encode_files
 from kinhash.engines.spark.columns import layout_of
 from kinhash.engines.spark.session import failures
 from kinhash.errors import InvalidInputError
-from kinhash.methods import LSH
-
-
-@pytest.fixture(scope="module")
-def X():  # noqa: N802 - vectors
-    return np.random.default_rng(5).normal(size=(300, 6)).astype(np.float32)
-
-
-@pytest.fixture(scope="module")
-def model(X):
-    return LSH(n_bits=70, seed=0).fit(X)
 
 
 def write(folder, X, *, parts=3, **more):
