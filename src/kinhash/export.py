@@ -314,6 +314,8 @@ TARGETS: dict[str, Target] = {
         "PUT the first line to /collections/NAME, each other line to /collections/NAME/points",
     ),
     "parquet": Target(_write_table, "DuckDB: SELECT * FROM 'OUT'; pandas.read_parquet(\"OUT\")"),
-    "sql": Target(_write_words, "kinhash sql group OUT; kinhash dedup OUT --engine duckdb"),
+    "sql": Target(
+        _write_words, "kinhash dedup OUT --engine duckdb --radius 1 --out groups.parquet"
+    ),
     "embedding-atlas": Target(_write_atlas, "embedding-atlas OUT --vector vector"),
 }
